@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * The control socket: D-Bus without a broker on /run/fawatchd/control
+ * (org.fawatch.Manager1 at /org/fawatch/Manager1), root only.
+ *
+ *   Hello() → s                         so that busctl --address= works
+ *   Status(), Marks(), Coverage() → ay   JSON
+ *   Rules() → ay                        canonical text with sources
+ *   Reload(b dry_run) → b ok, ay JSON   answered when done
+ *   Follow(as rules, ay path_prefix)    then signals Event(ay record), Lost(t count)
+ */
+
+#include "strbuf.h"
+
+typedef struct sd_event sd_event;
+struct control;
+struct control_reload; /* one waiting Reload() call */
+
+struct control_peer {
+        int32_t pid;
+        uint32_t uid;
+        char comm[16]; /* best effort, "" when gone */
+};
+
+struct control_ops {
+        /* Each appends its answer to out and returns 0 or a negative errno. */
+        int (*status)(void *userdata, struct strbuf *out);
+        int (*marks)(void *userdata, struct strbuf *out);
+        int (*coverage)(void *userdata, struct strbuf *out);
+        int (*rules)(void *userdata, struct strbuf *out);
+        /* Starts a reload; call control_reload_done() with the token when it is
+         * done (also later, also when the client has left). */
+        void (*reload)(void *userdata, bool dry_run, const struct control_peer *peer, struct control_reload *token);
+};
+
+/* Listens on path (a stale socket file is replaced; mode 0600).  counter:
+ * events not sent to slow followers are added there.  Returns 0 or -errno. */
+int control_new(sd_event *loop, const char *path, const struct control_ops *ops, void *userdata,
+                uint64_t *lost_counter, struct control **ret);
+void control_free(struct control *c);
+DEFINE_CLEANUP(struct control, control_free);
+
+void control_reload_done(struct control_reload *token, bool ok, const char *json, size_t len);
+/* True while somebody follows: then each record goes to control_publish(). */
+bool control_has_followers(const struct control *c);
+void control_publish(struct control *c, const char *record, size_t len);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * The event street: read → decode → resolve → match → (object, process) → match
+ * → reporter.  One window of the queue at a time: all that is queued, up to a
+ * bound, is read before the first event of it is judged, so that what stands later
+ * in the queue (an exec, the removal of a directory) can be known.
+ */
+
+#include "attribute.h"
+#include "fan_group.h"
+#include "reporter.h"
+#include "resolve.h"
+
+struct pipeline;
+
+struct pipeline_params {
+        struct counters *counters;
+        struct resolver *resolver;
+        struct attributor *attributor;
+        struct reporter *reporter;
+        struct names *names;
+        size_t window_bytes;    /* 0 = default */
+        size_t max_events;      /* bound on pidfds held at a time: LimitNOFILE / 2; 0 = default */
+        uint64_t (*realtime_usec)(void);
+        /* the world may be another now: a link on a rule's path was touched */
+        void (*world_changed)(void *userdata);
+        void *userdata;
+};
+int pipeline_new(const struct pipeline_params *params, struct pipeline **ret);
+void pipeline_free(struct pipeline *p);
+DEFINE_CLEANUP(struct pipeline, pipeline_free);
+
+/* Events from now on are judged by g (borrowed). */
+void pipeline_set_generation(struct pipeline *p, const struct generation *g);
+
+/* Reads and judges one window of this group.  Returns 1 when the window was
+ * full and more may wait, 0 when the queue was emptied, or a negative errno of
+ * read(2) that is not for this event alone. */
+int pipeline_dispatch(struct pipeline *p, struct fan_group *g);
+/* Judges bytes as if read from g's kind of group: for benchmarks and fuzzing. */
+int pipeline_judge(struct pipeline *p, const struct group_key *group, const void *bytes, size_t len);
+/* Monotonic usec of the last progress: for the watchdog. */
+uint64_t pipeline_rounds(const struct pipeline *p);

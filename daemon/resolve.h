@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * Directory file handle → path inside its filesystem, with a bounded cache kept
+ * true by the events themselves in queue order; object handle → statx.
+ *
+ * Handles are opened below a detached clone of a mount (open_tree(2)), made for
+ * one batch and closed at its end, so that umount(2) succeeds while we read.
+ */
+
+#include "counters.h"
+#include "decode.h"
+#include "event.h"
+#include "strbuf.h"
+#include "world.h"
+
+struct resolver;
+
+int resolver_new(struct counters *counters, size_t max_entries, struct resolver **ret);
+void resolver_free(struct resolver *r);
+DEFINE_CLEANUP(struct resolver, resolver_free);
+
+/* The mounts to resolve through from now on (borrowed).  The cache holds paths
+ * inside filesystems by fsid: it stays valid. */
+void resolver_set_world(struct resolver *r, const struct world *w);
+/* The filesystem of a record's fsid, or WORLD_NONE. */
+uint32_t resolver_fs(const struct resolver *r, uint64_t fsid);
+
+/*
+ * Appends the directory's path inside its filesystem ("/" for the root) to ret.
+ * Returns 0; -ESTALE (gone, and not in the cache); -ENOENT (no mount of this
+ * filesystem to resolve through); -EXDEV (outside what the mount shows); other
+ * negative errno.
+ */
+int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf *ret);
+/* statx of the object behind a handle, opened O_PATH (raises no event).
+ * Returns 0; -ESTALE when it is gone; other negative errno. */
+int resolver_object(struct resolver *r, const struct fan_handle *object, struct object *ret);
+/* statx of the owner of a directory, cached with it while the batch lasts. */
+int resolver_dir_owner(struct resolver *r, const struct fan_handle *dir, uint32_t *ret_uid, uint32_t *ret_gid);
+
+/* What events teach: a directory that was made or moved there; one that is gone;
+ * everything at or below a path that was moved away; nothing is known any more. */
+void resolver_learn(struct resolver *r, const struct fan_handle *dir, const char *path, size_t len);
+void resolver_forget(struct resolver *r, const struct fan_handle *dir);
+void resolver_forget_below(struct resolver *r, uint64_t fsid, const char *path, size_t len);
+void resolver_forget_all(struct resolver *r);
+/* Closes the clones; call when the batch is done. */
+void resolver_end_batch(struct resolver *r);

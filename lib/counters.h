@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * Named counters, among them every way in which an event can go unrecorded.
+ * events read = filtered + ignored + self + nameless + unresolved + special + guarded + coalesced
+ *             + limited + recorded events + shed events (+ internal ones: overflow, exec)
+ */
+
+#include "base.h"
+
+#define COUNTERS(X)                                                            \
+        X(events_read, "events read from the kernel")                          \
+        X(events_overflow, "queue overflow marks read")                        \
+        X(events_self, "caused by fawatchd itself")                            \
+        X(events_exec, "program starts read for attribution only")             \
+        X(events_filtered, "wanted by no rule")                                \
+        X(events_ignored, "taken out by an ignore or except")                  \
+        X(events_nameless, "without a name and of no rule's object")           \
+        X(events_unresolved, "directory gone before its path was known")       \
+        X(events_guarded, "journald writing its own files")                    \
+        X(events_coalesced, "merged into another record")                      \
+        X(events_limited, "over a rule's limit, counted in a shed record")     \
+        X(events_bad, "records that could not be decoded")                     \
+        X(events_no_memory, "dropped because memory was short")                \
+        X(events_recorded, "events that became a record")                      \
+        X(records_made, "records of all kinds made")                           \
+        X(records_sent, "records the log accepted")                            \
+        X(records_shed, "records shed because the log did not keep up")        \
+        X(records_too_large, "records the log refused as too large")           \
+        X(send_errors, "failed attempts to reach the log")                     \
+        X(paths_cached, "directory paths found in the cache")                  \
+        X(paths_resolved, "directory paths asked of the kernel")               \
+        X(paths_failed, "directory paths that could not be found")             \
+        X(actors_cached, "processes found in the cache")                       \
+        X(actors_read, "processes read from /proc")                            \
+        X(actors_gone, "processes gone before they could be read")             \
+        X(marks_failed, "fanotify_mark calls that failed")                     \
+        X(reloads, "rule sets taken into force")                               \
+        X(reloads_refused, "rule sets refused")                                \
+        X(followers_lost, "events not sent to slow followers")
+
+struct counters {
+#define X(name, text) uint64_t name;
+        COUNTERS(X)
+#undef X
+};
+
+struct counter_info {
+        const char *name, *text;
+        size_t offset;
+};
+/* The table of all counters, in the order above. */
+const struct counter_info *counters_table(size_t *ret_n);
+static inline uint64_t counter_value(const struct counters *c, const struct counter_info *i)
+{
+        return *(const uint64_t *)((const char *)c + i->offset);
+}

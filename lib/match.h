@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * Rules compiled for look-up: event → rule hits.  The authority on what is
+ * reported; kernel ignores may only leave out what this says nobody wants.
+ *
+ * Paths are compared as (filesystem, path inside it), so that every alias of a
+ * file is the same file.  Each rule path becomes one or more anchors in a hash
+ * by (filesystem, path): a look-up visits the event's path once, one probe for
+ * each directory above it, whatever the number of rules.
+ */
+
+#include "event.h"
+#include "settings.h"
+#include "world.h"
+
+struct matcher;
+
+/* Returns 0 or -ENOMEM.  Borrows rules, settings and world: they must outlive
+ * it.  Free with matcher_free(), which accepts NULL. */
+int matcher_build(const struct rules *rules, const struct settings *settings, const struct world *world,
+                  struct matcher **ret);
+void matcher_free(struct matcher *m);
+DEFINE_CLEANUP(struct matcher, matcher_free);
+
+struct match_path {
+        uint32_t fs;       /* index in the world; WORLD_NONE = no such path */
+        const char *path;  /* absolute, inside the filesystem; "/" is its root */
+        size_t len;
+};
+#define MATCH_PATH_NONE ((struct match_path){ .fs = WORLD_NONE })
+
+struct match_query {
+        struct group_key_mount { bool mount; int mount_id; } source; /* an event of a mount-scope group matches that scope's rules only, and of the main group only the others */
+        uint32_t events;         /* EV_ bits of the event */
+        bool is_dir;
+        struct match_path path;  /* of a rename: the new name */
+        struct match_path old_path;
+        struct match_path alias; /* the path of a `file` or `directory` rule whose object (by file handle) this is, under another name or without one */
+        uint32_t unresolved_fs;  /* path could not be resolved: matches rules for all of that filesystem only; else WORLD_NONE */
+};
+
+/* What is known only after looking at the object and the process. */
+struct match_facts {
+        uint32_t type;                       /* TYPE_ bit, 0 = not known (matches every type) */
+        const struct actor *actor;
+        uint32_t owner_uid, owner_gid;       /* of the object; ID_UNKNOWN when not known, gone or just created */
+        uint32_t dir_uid, dir_gid;           /* of the directory that holds the name */
+};
+
+struct match_hit {
+        uint32_t rule;    /* index in rules->watches */
+        uint32_t events;  /* the bits of the query this rule wants reported */
+};
+struct match_hits {
+        struct match_hit *v; /* sorted by rule */
+        size_t n, cap;
+        uint32_t events;      /* union */
+        bool tripwire;        /* a link on a rule's path, or its first missing component, was touched: the world may be another now */
+        bool needs_actor;     /* facts would decide: some candidate has only, except or ignore by actor */
+        bool needs_dir_owner; /* ... by @owner */
+        uint32_t ignored;     /* bits that a rule's selection wanted and an ignore or except took out (for counters) */
+};
+#define MATCH_HITS_NULL ((struct match_hits){})
+void match_hits_done(struct match_hits *h);
+
+/*
+ * Fills hits (cleared first, memory reused).  With facts == NULL: an upper
+ * bound, by path and event alone, for deciding whether looking at object and
+ * process is worth it; conditions on them count as fulfilled for watching and as
+ * unfulfilled for ignoring.  Returns 0 or -ENOMEM.
+ */
+int matcher_match(const struct matcher *m, const struct match_query *q, const struct match_facts *facts,
+                  struct match_hits *hits);
+
+/* The paths of file and directory scope rules whose object must be known by
+ * its handle: calls fn for each distinct (fs, inside path); handle may have len 0. */
+void matcher_foreach_object(const struct matcher *m,
+                            void (*fn)(void *userdata, uint32_t fs, const char *inside, const struct handle *handle),
+                            void *userdata);
+/* The shortest coalesce window of these rules (setting where unset), in usec. */
+uint64_t matcher_coalesce_usec(const struct matcher *m, const struct match_hits *hits);
+
+/* The journal's directories: events there caused by journald itself are never
+ * recorded, whatever the rules (self-noise guard). */
+bool matcher_is_journal_dir(const struct matcher *m, const struct match_path *path);
+
+struct matcher_stats { size_t anchors, regex_patterns, literal_patterns, bytes; };
+void matcher_stats(const struct matcher *m, struct matcher_stats *ret);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * The pattern dialect of `match` (that of .gitignore without its negation) and
+ * of the actors' globs.  A pattern is classified once; the two common forms,
+ * NAME and *.EXT, are looked up in a hash by the matcher, the rest is PCRE2.
+ */
+
+#include "base.h"
+
+enum pattern_kind {
+        PATTERN_NAME,  /* no wildcard, no '/': compared with one component */
+        PATTERN_EXT,   /* "*.EXT" with a literal EXT: literal holds ".EXT" */
+        PATTERN_REGEX, /* everything else */
+};
+
+struct pattern {
+        enum pattern_kind kind;
+        bool directory_only; /* it ended in '/' */
+        bool anchored;       /* holds a '/' elsewhere: compared with the path below `path`, from its beginning */
+        const char *text;    /* as written (borrowed) */
+        const char *literal; /* NAME and EXT: malloc'ed bytes to compare */
+        size_t literal_len;
+        void *code;          /* REGEX: pcre2_code */
+        void *match_data;    /* REGEX: pcre2_match_data, one a pattern: not for several threads at once */
+};
+
+/* What is wrong with a pattern, as one sentence with the cure ("braces are not
+ * part of the dialect: write two patterns"), or NULL when it is good. */
+const char *pattern_check(const char *text);
+
+/* Compiles.  Returns 0, -EINVAL (pattern_check() says why), -ENOMEM.  text
+ * must outlive the pattern. */
+int pattern_compile(const char *text, struct pattern *ret);
+/* Frees what compile made; the struct itself is the caller's. */
+void pattern_done(struct pattern *p);
+
+/*
+ * Does it match this one candidate?  Not anchored: candidate is one component.
+ * Anchored: candidate is a path below the rule's path ("a/b/c", no leading
+ * slash), and the caller tries every prefix that ends at a component.
+ * is_dir: whether the candidate is a directory (prefixes always are).
+ */
+bool pattern_match(const struct pattern *p, const char *candidate, size_t len, bool is_dir);
+
+/*
+ * Is there a directory-prefix or the whole of rel ("a/b/c", "" = the path
+ * itself, which no pattern matches) that p matches?  The slow and simple
+ * authority that the matcher's index is tested against.
+ */
+bool pattern_match_path(const struct pattern *p, const char *rel, size_t len, bool is_dir);
+
+/* Globs of actors (exe, unit, ...): '*', '?', '[...]'; with path set '*' does
+ * not cross '/' and '**' does; else '*' matches anything.  Same returns. */
+int pattern_compile_glob(const char *text, bool path, struct pattern *ret);
+bool pattern_is_glob(const char *text) _pure_; /* holds *, ? or [ */
