@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Figures: "make bench" builds and runs what is measured without root.
+benches = %D%/bench-match
+EXTRA_PROGRAMS += $(benches)
+CLEANFILES += $(benches)
+bench_bench_match_LDADD = $(CORE_LIBS)
+
+bench: $(benches)
+	for b in $(benches); do echo "== $$b"; ./$$b || exit 1; done
+.PHONY: bench

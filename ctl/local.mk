@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# fawatchctl: asks, prints, and knows nothing of the daemon's inside.
+bin_PROGRAMS += fawatchctl
+
+fawatchctl_CFLAGS = $(AM_CFLAGS) $(LIBSYSTEMD_CFLAGS) $(JANSSON_CFLAGS)
+fawatchctl_SOURCES = \
+	%D%/client.c %D%/client.h \
+	%D%/cmd.h \
+	%D%/cmd_check.c \
+	%D%/cmd_coverage.c \
+	%D%/cmd_edit.c \
+	%D%/cmd_follow.c \
+	%D%/cmd_marks.c \
+	%D%/cmd_reload.c \
+	%D%/cmd_rules.c \
+	%D%/cmd_status.c \
+	%D%/main.c
+fawatchctl_LDADD = daemon/libconfread.a $(CORE_LIBS) $(LIBSYSTEMD_LIBS) $(JANSSON_LIBS)

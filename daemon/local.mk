@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The edge: each file wraps one facility of the system.  All of it but main is
+# a library, so that tests link what the daemon links.
+noinst_LIBRARIES += daemon/libconfread.a daemon/libdaemon.a
+sbin_PROGRAMS += fawatchd
+
+# The reader of rule files is the one piece that fawatchctl shares.
+daemon_libconfread_a_SOURCES = %D%/conf_read.c %D%/conf_read.h
+
+daemon_libdaemon_a_CFLAGS = $(AM_CFLAGS) $(LIBSYSTEMD_CFLAGS) $(LIBMOUNT_CFLAGS) $(JANSSON_CFLAGS)
+daemon_libdaemon_a_SOURCES = \
+	%D%/attribute.c %D%/attribute.h \
+	%D%/check.c %D%/check.h \
+	%D%/control.c %D%/control.h \
+	%D%/control_json.c %D%/control_json.h \
+	%D%/daemon.c %D%/daemon.h \
+	%D%/fan_group.c %D%/fan_group.h \
+	%D%/log.c %D%/log.h \
+	%D%/marks.c %D%/marks.h \
+	%D%/mounts.c %D%/mounts.h \
+	%D%/names.c %D%/names.h \
+	%D%/notify.c %D%/notify.h \
+	%D%/options.c %D%/options.h \
+	%D%/pipeline.c %D%/pipeline.h \
+	%D%/probe.c %D%/probe.h \
+	%D%/proc_read.c %D%/proc_read.h \
+	%D%/reload.c %D%/reload.h \
+	%D%/reporter.c %D%/reporter.h \
+	%D%/resolve.c %D%/resolve.h \
+	%D%/runtime.c %D%/runtime.h \
+	%D%/sink.h \
+	%D%/sink_journal.c \
+	%D%/sink_stdout.c \
+	%D%/state.c %D%/state.h \
+	%D%/world_collect.c %D%/world_collect.h
+
+fawatchd_SOURCES = %D%/main.c
+fawatchd_LDADD = $(DAEMON_LIBS)
+
+# What a program needs that links daemon/libdaemon.a.
+DAEMON_LIBS = daemon/libdaemon.a daemon/libconfread.a $(CORE_LIBS) \
+	$(LIBSYSTEMD_LIBS) $(LIBMOUNT_LIBS) $(JANSSON_LIBS) -lpthread

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The pure library: no system calls, no clock, no globals, no output.
+noinst_LIBRARIES += lib/libcore.a
+
+lib_libcore_a_CFLAGS = $(AM_CFLAGS) $(LIBCONFIG_CFLAGS) $(PCRE2_CFLAGS) $(LIBGCRYPT_CFLAGS)
+lib_libcore_a_SOURCES = \
+	%D%/arena.c %D%/arena.h \
+	%D%/base.h \
+	%D%/coalesce.c %D%/coalesce.h \
+	%D%/conftree.c %D%/conftree.h \
+	%D%/counters.c %D%/counters.h \
+	%D%/decode.c %D%/decode.h \
+	%D%/diag.c %D%/diag.h \
+	%D%/escape.c %D%/escape.h \
+	%D%/event.c %D%/event.h \
+	%D%/fan_uapi.h \
+	%D%/fdinfo.c %D%/fdinfo.h \
+	%D%/generation.c %D%/generation.h \
+	%D%/json_line.c %D%/json_line.h \
+	%D%/limit.c %D%/limit.h \
+	%D%/lru.c %D%/lru.h \
+	%D%/markdiff.c %D%/markdiff.h \
+	%D%/markset.c %D%/markset.h \
+	%D%/match.c %D%/match.h \
+	%D%/match_actor.c %D%/match_actor.h \
+	%D%/match_build.c \
+	%D%/match_internal.h \
+	%D%/message.c %D%/message.h \
+	%D%/pattern.c %D%/pattern.h \
+	%D%/plan.c %D%/plan.h \
+	%D%/plan_print.c \
+	%D%/record.c %D%/record.h \
+	%D%/record_fields.c \
+	%D%/rules.c %D%/rules.h \
+	%D%/rules_check.c \
+	%D%/rules_lint.c \
+	%D%/rules_parse.c \
+	%D%/rules_print.c \
+	%D%/rules_scan.c %D%/rules_scan.h \
+	%D%/settings.c %D%/settings.h \
+	%D%/spool.c %D%/spool.h \
+	%D%/strbuf.c %D%/strbuf.h \
+	%D%/units.c %D%/units.h \
+	%D%/vocab.c %D%/vocab.h \
+	%D%/world.c %D%/world.h \
+	%D%/world_text.c
+
+# What a program needs that links lib/libcore.a.
+CORE_LIBS = lib/libcore.a $(LIBCONFIG_LIBS) $(PCRE2_LIBS) $(LIBGCRYPT_LIBS)

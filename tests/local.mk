@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# All tests speak TAP.  "make check" needs neither root nor a systemd;
+# "make check-system" (root) boots one and runs tests/system against the build.
+TEST_EXTENSIONS = .sh
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+SH_LOG_DRIVER = $(LOG_DRIVER)
+SH_LOG_COMPILER = $(BASH_PATH)
+AM_TESTS_ENVIRONMENT = \
+	srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' \
+	CC='$(CC)' NM='$(NM)' SANITIZERS='$(SANITIZERS)' \
+	ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1; \
+	export srcdir builddir CC NM SANITIZERS ASAN_OPTIONS UBSAN_OPTIONS;
+
+# unit tests of the pure library: one a module, tests/unit/test-MODULE.c
+core_unit_tests = \
+	%D%/unit/test-arena \
+	%D%/unit/test-coalesce \
+	%D%/unit/test-conftree \
+	%D%/unit/test-decode \
+	%D%/unit/test-diag \
+	%D%/unit/test-fdinfo \
+	%D%/unit/test-generation \
+	%D%/unit/test-limit \
+	%D%/unit/test-lru \
+	%D%/unit/test-markdiff \
+	%D%/unit/test-markset \
+	%D%/unit/test-match \
+	%D%/unit/test-match-actor \
+	%D%/unit/test-pattern \
+	%D%/unit/test-plan \
+	%D%/unit/test-rules \
+	%D%/unit/test-scan \
+	%D%/unit/test-settings \
+	%D%/unit/test-strbuf \
+	%D%/unit/test-units \
+	%D%/unit/test-vocab \
+	%D%/unit/test-world
+
+# unit tests of the edge; what needs root skips itself and says so
+daemon_unit_tests = \
+	%D%/unit/test-fan-group
+
+# enumerated models
+model_tests = %D%/model/test-reload
+tests_model_test_reload_SOURCES = %D%/model/test-reload.c %D%/model/fake_kernel.c %D%/model/fake_kernel.h
+tests_model_test_reload_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += $(core_unit_tests) $(daemon_unit_tests) $(model_tests)
+TESTS += $(core_unit_tests) $(daemon_unit_tests) $(model_tests)
+endif
+# what a test links that names nothing itself (its source is its own name + .c)
+LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+
+# goldens: text in, text out
+check_PROGRAMS += %D%/golden/rules-print %D%/golden/plan-print
+tests_golden_rules_print_LDADD = $(CORE_LIBS)
+tests_golden_plan_print_LDADD = $(CORE_LIBS)
+TESTS += %D%/golden/golden.sh %D%/golden/plan.sh
+
+# fuzz targets: with --enable-fuzzing they search, else they replay files
+fuzz_targets = \
+	%D%/fuzz/fuzz-control \
+	%D%/fuzz/fuzz-decode \
+	%D%/fuzz/fuzz-fdinfo \
+	%D%/fuzz/fuzz-match \
+	%D%/fuzz/fuzz-rules \
+	%D%/fuzz/fuzz-scan
+check_PROGRAMS += $(fuzz_targets)
+if ENABLE_FUZZING
+fuzz_main =
+else
+fuzz_main = %D%/fuzz/standalone.c
+endif
+EXTRA_DIST += %D%/fuzz/standalone.c
+tests_fuzz_fuzz_control_SOURCES = %D%/fuzz/fuzz-control.c $(fuzz_main)
+tests_fuzz_fuzz_control_LDADD = $(DAEMON_LIBS)
+tests_fuzz_fuzz_control_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_decode_SOURCES = %D%/fuzz/fuzz-decode.c $(fuzz_main)
+tests_fuzz_fuzz_decode_LDADD = $(CORE_LIBS)
+tests_fuzz_fuzz_decode_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_fdinfo_SOURCES = %D%/fuzz/fuzz-fdinfo.c $(fuzz_main)
+tests_fuzz_fuzz_fdinfo_LDADD = $(CORE_LIBS)
+tests_fuzz_fuzz_fdinfo_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_match_SOURCES = %D%/fuzz/fuzz-match.c $(fuzz_main)
+tests_fuzz_fuzz_match_LDADD = $(CORE_LIBS)
+tests_fuzz_fuzz_match_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_rules_SOURCES = %D%/fuzz/fuzz-rules.c $(fuzz_main)
+tests_fuzz_fuzz_rules_LDADD = $(CORE_LIBS)
+tests_fuzz_fuzz_rules_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_scan_SOURCES = %D%/fuzz/fuzz-scan.c $(fuzz_main)
+tests_fuzz_fuzz_scan_LDADD = $(CORE_LIBS)
+tests_fuzz_fuzz_scan_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+TESTS += %D%/fuzz/replay.sh
+
+# the walls of the architecture
+lint_tests = \
+	%D%/lint/layering.sh \
+	%D%/lint/man.sh \
+	%D%/lint/purity.sh \
+	%D%/lint/size.sh \
+	%D%/lint/spdx.sh
+TESTS += $(lint_tests)
+EXTRA_DIST += %D%/tap.sh %D%/lint/pure-symbols %D%/lint/size-exceptions
+
+# data read by tests, whole folders
+EXTRA_DIST += $(lint_tests) %D%/golden %D%/fuzz/corpus %D%/fuzz/replay.sh %D%/rules-wanted %D%/system \
+	%D%/boot-systemd %D%/run-journald
+# EXTRA_DIST of a folder copies everything in it, also what a build or a test run left
+dist-hook:
+	find '$(distdir)/tests' \( -name '*.o' -o -name '*.log' -o -name '*.trs' -o -name .dirstamp \) -delete
+	find '$(distdir)/tests' -depth \( -name __pycache__ -o -name .deps -o -name .pytest_cache \) \
+		-exec rm -rf {} +
+
+check-system: all
+	FAWATCHD_BUILD='$(abs_top_builddir)' $(PYTEST) -p no:cacheprovider \
+		--trs='$(abs_top_builddir)/tests/system.trs' $(PYTEST_FLAGS) $(top_srcdir)/tests/system
+
+check-valgrind: $(core_unit_tests)
+	$(AM_TESTS_ENVIRONMENT) $(BASH_PATH) $(srcdir)/%D%/valgrind.sh $(core_unit_tests)
+EXTRA_DIST += %D%/valgrind.sh
+.PHONY: check-system check-valgrind
