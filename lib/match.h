@@ -16,8 +16,12 @@
 
 struct matcher;
 
-/* Returns 0 or -ENOMEM.  Borrows rules, settings and world: they must outlive
- * it.  Free with matcher_free(), which accepts NULL. */
+/*
+ * Returns 0, -ENOMEM, or -EINVAL for a pattern that does not compile (rules_parse()
+ * lets none through).  Borrows rules, settings and world: they must outlive it.
+ * Free with matcher_free(), which accepts NULL.  Look-ups use scratch memory of
+ * the matcher: one thread at a time.
+ */
 int matcher_build(const struct rules *rules, const struct settings *settings, const struct world *world,
                   struct matcher **ret);
 void matcher_free(struct matcher *m);
@@ -42,7 +46,7 @@ struct match_query {
 
 /* What is known only after looking at the object and the process. */
 struct match_facts {
-        uint32_t type;                       /* TYPE_ bit, 0 = not known (matches every type) */
+        uint32_t type;                       /* TYPE_ bit; 0 = not known: fits the types of every watch and of no ignore */
         const struct actor *actor;
         uint32_t owner_uid, owner_gid;       /* of the object; ID_UNKNOWN when not known, gone or just created */
         uint32_t dir_uid, dir_gid;           /* of the directory that holds the name */
@@ -52,6 +56,11 @@ struct match_hit {
         uint32_t rule;    /* index in rules->watches */
         uint32_t events;  /* the bits of the query this rule wants reported */
 };
+
+/* How many `until = "modified"` ignores one event can spend at once; what is
+ * over stays armed until the next change. */
+#define MATCH_MAX_SPENDS 8
+
 struct match_hits {
         struct match_hit *v; /* sorted by rule */
         size_t n, cap;
@@ -60,6 +69,8 @@ struct match_hits {
         bool needs_actor;     /* facts would decide: some candidate has only, except or ignore by actor */
         bool needs_dir_owner; /* ... by @owner */
         uint32_t ignored;     /* bits that a rule's selection wanted and an ignore or except took out (for counters) */
+        uint32_t spends[MATCH_MAX_SPENDS]; /* rules->ignores of until = "modified" that this event ends */
+        uint32_t n_spends;
 };
 #define MATCH_HITS_NULL ((struct match_hits){})
 void match_hits_done(struct match_hits *h);
@@ -73,8 +84,15 @@ void match_hits_done(struct match_hits *h);
 int matcher_match(const struct matcher *m, const struct match_query *q, const struct match_facts *facts,
                   struct match_hits *hits);
 
-/* The paths of file and directory scope rules whose object must be known by
- * its handle: calls fn for each distinct (fs, inside path); handle may have len 0. */
+/*
+ * An ignore of until = "modified" (index in rules->ignores) that is spent takes
+ * nothing out.  All are armed after matcher_build(); a look-up only reports what
+ * it would spend, the caller decides and remembers.
+ */
+void matcher_set_spent(struct matcher *m, uint32_t ignore, bool spent);
+
+/* The paths of file and directory scope rules (and of until = "modified"
+ * ignores) whose object must be known by its handle: calls fn for each distinct (fs, inside path); handle may have len 0. */
 void matcher_foreach_object(const struct matcher *m,
                             void (*fn)(void *userdata, uint32_t fs, const char *inside, const struct handle *handle),
                             void *userdata);
