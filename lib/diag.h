@@ -17,7 +17,8 @@ struct diag_entry {
         enum diag_severity severity;
         char *file;    /* path as the reader gave it, or NULL when none */
         unsigned line; /* 1-based; 0 = whole file */
-        char *text;    /* one line, UTF-8, no newline */
+        char *text;    /* one line, UTF-8, no control characters, whatever was formatted into it */
+        size_t order;  /* when it was added: keeps diag_sort() stable */
 };
 
 struct diag {
