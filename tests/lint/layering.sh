@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Who may include and call what.  A new exception is one line here, with its reason.
+set -u
+. "${srcdir:-.}/tests/tap.sh"
+cd "$srcdir" || exit 1
+sources=$(find lib daemon ctl -name '*.[ch]' | sort)
+
+# only WHAT REGEX FILE...: the regex occurs in none but these files
+only() {
+    local what=$1 regex=$2 found= file
+    shift 2
+    for file in $sources; do
+        case " $* " in *" $file "*) continue ;; esac
+        found+=$(grep -nE "$regex" "$file" /dev/null)
+        found+=${found:+$'\n'}
+    done
+    verdict "$what: only ${*:-nowhere}" "$(printf '%s' "$found" | sed '/^$/d')"
+}
+includes() { printf '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"](%s)[>"]' "$1"; }
+
+# The rooms.  fawatchctl reads rule files exactly as the daemon does, without a daemon.
+outside_of() { # WHAT ROOM REGEX [ALLOWED]
+    local found
+    found=$(grep -nE "$(includes "$3")" "$2"/*.[ch] | grep -vE "${4:-^$}")
+    verdict "$1" "$found"
+}
+outside_of 'lib includes nothing of daemon or ctl' lib '(\.\./)?(daemon|ctl)/.*'
+outside_of 'ctl includes nothing of daemon but the rule file reader' ctl '(\.\./)?daemon/.*' \
+    'daemon/conf_read\.h"'
+outside_of 'daemon includes nothing of ctl' daemon '(\.\./)?ctl/.*'
+
+# libconfig builds its own tree; ours, with file and line, is made in one place.
+only libconfig "$(includes 'libconfig\.h')" lib/conftree.c
+# The dialect of patterns is ours: PCRE2 is how it runs.
+only pcre2 "$(includes 'pcre2\.h')" lib/pattern.c
+# The checksum of the canonical rules.
+only libgcrypt "$(includes 'gcrypt\.h')" lib/generation.c
+only libmount "$(includes '(libmount/)?libmount\.h')" daemon/mounts.c
+# One file owns the loop; the bus connections of followers attach to that loop.
+only sd-event "$(includes 'systemd/sd-event\.h')" daemon/daemon.c daemon/control.c
+# The control protocol: its two ends.
+only sd-bus "$(includes 'systemd/sd-bus\.h')" daemon/control.c daemon/control_methods.c \
+    daemon/control_follow.c ctl/client.c
+# The daemon speaks journald's protocol itself: sd_journal_send() blocks when journald does.
+only sd-journal "$(includes 'systemd/sd-journal\.h')"
+# JSON off the hot path: replies of the control socket and what fawatchctl prints.
+only jansson "$(includes 'jansson\.h')" daemon/control_json.c daemon/control_json.h \
+    ctl/client.c ctl/client.h ctl/cmd.h $(cd . && ls ctl/cmd_*.c 2>/dev/null)
+# Groups and marks: fan_group is the daemon's; the probe asks the kernel in throw-away groups.
+only 'fanotify_init and fanotify_mark' '\bfanotify_(init|mark)[[:space:]]*\(' daemon/fan_group.c daemon/probe.c
+
+# pure means: not even the headers of what would make it impure
+found=$(grep -nE "$(includes '(unistd|fcntl|pthread|syslog|time|signal|poll|dirent|pwd|grp)\.h|sys/(stat|socket|mman|fanotify|epoll|types|uio)\.h|systemd/.*')" lib/*.[ch])
+verdict 'lib includes no header of system calls, clock or threads' "$found"
+# uthash calls exit() when memory is short unless it is told not to
+for file in $(grep -lE "$(includes 'uthash\.h')" $sources); do
+    grep -q '#define HASH_NONFATAL_OOM 1' "$file" && ok "$file: uthash never exits" ||
+        not_ok "$file: uthash never exits" 'define HASH_NONFATAL_OOM 1 before the include'
+done
+verdict 'nothing but main leaves the process' \
+    "$(grep -nE '(^|[^_a-z.>])(exit|_exit|abort|quick_exit)[[:space:]]*\(' $(ls lib/*.c daemon/*.c ctl/*.c | grep -v '/main\.c$'))"
+tap_done

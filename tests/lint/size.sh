@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Growth is a decision: a file has at most 800 lines, a function at most 100.
+# size-exceptions lists what may be longer: "FILE LINES REASON" or "FILE:FUNCTION LINES REASON".
+set -u
+. "${srcdir:-.}/tests/tap.sh"
+cd "$srcdir" || exit 1
+exceptions=tests/lint/size-exceptions
+sources=$(find lib daemon ctl bench tests -name '*.[ch]' | sort)
+texts=$(find tests -name '*.py' -o -name '*.sh' | sort)
+
+allowed() { # NAME LIMIT
+    awk -v name="$1" -v limit="$2" '$1 == name { limit = $2 } END { print limit }' "$exceptions"
+}
+
+for file in $sources $texts; do
+    lines=$(wc -l <"$file")
+    [ "$lines" -le "$(allowed "$file" 800)" ] || echo "$file: $lines lines"
+done >"${TMPDIR:-/tmp}/size.$$"
+verdict 'no file has more than 800 lines' "$(cat "${TMPDIR:-/tmp}/size.$$")"
+
+# A function is what stands between "{" and "}" in the first column, the braces counted.
+awk '
+    FNR == 1 { name = ""; start = 0 }
+    /^[a-zA-Z_].*\(/ { name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name) }
+    /^\{/ { start = FNR }
+    /^\}/ && start { if (FNR - start + 1 > 100) print FILENAME ":" name, FNR - start + 1; start = 0 }
+' $sources | while read -r name lines; do
+    [ "$lines" -le "$(allowed "$name" 100)" ] || echo "$name: $lines lines"
+done >"${TMPDIR:-/tmp}/size.$$"
+verdict 'no function has more than 100 lines' "$(cat "${TMPDIR:-/tmp}/size.$$")"
+
+awk 'length > 110 { print FILENAME ":" FNR ": " length " columns" }' $sources >"${TMPDIR:-/tmp}/size.$$"
+verdict 'no line has more than 110 columns' "$(cat "${TMPDIR:-/tmp}/size.$$")"
+
+awk '!/^#/ && NF && NF < 3 { print FILENAME ":" FNR ": no reason" }' "$exceptions" >"${TMPDIR:-/tmp}/size.$$"
+verdict 'each exception has a reason' "$(cat "${TMPDIR:-/tmp}/size.$$")"
+rm -f "${TMPDIR:-/tmp}/size.$$"
+tap_done
