@@ -43,7 +43,8 @@ lib_libcore_a_SOURCES = \
 	%D%/units.c %D%/units.h \
 	%D%/vocab.c %D%/vocab.h \
 	%D%/world.c %D%/world.h \
-	%D%/world_text.c
+	%D%/world_text.c \
+	%D%/world_wanted.c
 
 # What a program needs that links lib/libcore.a.
 CORE_LIBS = lib/libcore.a $(LIBCONFIG_LIBS) $(PCRE2_LIBS) $(LIBGCRYPT_LIBS)

@@ -4,8 +4,14 @@
  * (placed, wanted) → the fanotify_mark calls that lead from one to the other in
  * two lists: widening first (more events arrive after each), narrowing after the
  * rules were swapped (fewer).  At every prefix of the first the coverage holds
- * what was placed, at every prefix of the second what is wanted (STYLE.md 3b).
- * Masks are only changed in place; nothing is removed to be added again.
+ * what was placed, at every prefix of the second what is wanted.  That holds
+ * because for one group the kernel reports an event when it is in the union of
+ * the masks of the marks it meets and not in the union of their ignore masks
+ * (send_to_group() and fanotify_group_event_mask()): more mask bits never lose
+ * an event, fewer ignore bits neither.
+ *
+ * Masks are only changed in place; an ignore mask that must change its kind
+ * (surviving, evictable) is taken off in the first list and put on in the second.
  */
 
 #include "markset.h"
@@ -16,6 +22,7 @@ struct mark_op { /* exactly one fanotify_mark call */
         bool add;      /* FAN_MARK_ADD, else FAN_MARK_REMOVE */
         bool ignore;   /* acts on the ignore mask */
         bool ignore_surv, ignore_new, evictable;
+        bool may_hang; /* as in struct mark */
         uint64_t bits;
         const char *where; /* borrowed from the mark */
 };

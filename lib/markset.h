@@ -28,6 +28,7 @@ struct mark {
         bool ignore_surv;     /* survives modification */
         bool ignore_new;      /* placed by FAN_MARK_IGNORE, not the legacy FAN_MARK_IGNORED_MASK */
         bool evictable;
+        bool may_hang;        /* the call may wait for another machine or process: it is made with a time limit */
         char *where;          /* a path that leads to the object, for the call and for people; owned by the set */
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * (rules, settings, world) → the marks that are wanted, and what cannot be
- * covered, with the reason.  Pure: DESIGN.md 6 is the policy.
+ * covered, with the reason.  Pure: the same inputs give the same plan.
  */
 
 #include "markset.h"
@@ -37,6 +37,7 @@ struct coverage { /* one a filesystem that a rule reaches */
         uint32_t fs;
         enum coverage_state state;
         uint32_t events;    /* EV_ bits asked for there */
+        bool follows_names; /* renames and removals of directories are among them: a cached path there can be kept true */
         const char *how;    /* "filesystem mark", or the reason it is not */
 };
 

@@ -43,6 +43,7 @@ struct world_mount {
         uint32_t fs;             /* index */
         const char *root;        /* path inside the filesystem that is mounted: "/" or a subtree */
         const char *mountpoint;  /* where, "/" or without trailing slash */
+        uint32_t parent;         /* index of the mount it is mounted on; WORLD_NONE when that is out of sight; after world_seal() */
         bool visible;            /* a walk to mountpoint ends in this mount */
         bool noexec, read_only;
 };
@@ -91,6 +92,7 @@ struct world {
         uint32_t n_paths;
         struct world_name *names;   /* sorted by kind, name */
         uint32_t n_names;
+        uint32_t *by_mountpoint;    /* n_mounts indexes sorted by mountpoint; after world_seal() */
         struct kernel_abilities kernel;
 };
 
@@ -127,27 +129,47 @@ void world_finish(struct world *w);
  * to collect.  Arrays in arena.  Return 0 or -ENOMEM. */
 int world_wanted_paths(const struct rules *rules, struct arena *arena, struct strings *ret);
 int world_wanted_names(const struct rules *rules, struct arena *arena, struct world_name **ret, size_t *ret_n);
+/* Is this value of user, group or login a name to look up: not a number, a range, any, none, @owner? */
+bool world_value_is_name(const char *value) _pure_;
 
 /* The mount a walk along the absolute, canonical path ends in, or WORLD_NONE. */
 uint32_t world_mount_of(const struct world *w, const char *path);
 /* The topmost mount exactly at mountpoint path, or WORLD_NONE. */
 uint32_t world_mount_at(const struct world *w, const char *path);
+/* All mounts, visible or not, strictly below the absolute path: *ret_n indexes sorted by mountpoint. */
+const uint32_t *world_mounts_below(const struct world *w, const char *path, size_t *ret_n);
 const struct world_path *world_find_path(const struct world *w, const char *path);
 const struct world_name *world_find_name(const struct world *w, enum name_kind kind, const char *name);
 uint32_t world_find_fs(const struct world *w, uint32_t sdev_major, uint32_t sdev_minor);
+/* True when looking at a file there may wait for another machine or another
+ * process for ever (NFS, FUSE, autofs): never from the daemon's own thread. */
+bool world_fs_may_hang(const struct world_fs *fs) _pure_;
+/* True when path is dir itself or lies below it. */
+bool world_path_is_below(const char *path, const char *dir) _pure_;
 
 /*
  * The canonical path of an object at `inside` (absolute path inside filesystem
  * fs): through the canonical mount when that mount shows it, else through the
  * first visible mount that does.  Writes the path and whether it is hidden
- * (another mount covers the place).  Returns 0, -ENOENT when no mount shows it
- * (ret gets the inside path), -ENOMEM.
+ * (another mount covers the place); what ret held before is replaced.  Returns
+ * 0, -ENOENT when no mount shows it (ret gets the inside path), -ENOMEM.
  */
 struct strbuf;
 int world_canonical_path(const struct world *w, uint32_t fs, const char *inside, size_t len,
                          struct strbuf *ret, bool *ret_hidden);
 
-/* The text form of tests/golden: "mount ID PARENT MAJ:MIN ROOT MOUNTPOINT FSTYPE SOURCE [noexec,ro,pseudo,network]",
- * "fs MAJ:MIN fsid=HEX error=EOPNOTSUPP", "path PATH [exists] [type=file] [resolved=P] [link=P]... [error=EACCES] [handle=HEX]",
- * "user NAME ID", "group NAME ID", "kernel NAME...".  Returns 0, -EINVAL (diag), -ENOMEM. */
+/*
+ * The text form of tests/golden, one fact a line, "#" begins a comment, a blank
+ * or a control character in a path is written as in mountinfo (\040):
+ *
+ *   mount ID PARENT MAJ:MIN ROOT MOUNTPOINT FSTYPE SOURCE [noexec,ro,pseudo,network]
+ *   fs MAJ:MIN [fsid=HEX] [error=EOPNOTSUPP]
+ *   path PATH [exists] [type=file] [resolved=P] [link=P]... [error=EACCES] [handle=HEX]
+ *   user NAME [ID]
+ *   group NAME [ID]
+ *   kernel NAME...
+ *
+ * "type=" implies "exists", which alone means a directory.  Without a kernel
+ * line every ability is there.  Returns 0, -EINVAL (diag), -ENOMEM.
+ */
 int world_parse_text(const char *text, size_t len, struct diag *diag, struct world **ret);
