@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One booted machine for all tests, one clean service for each.
+
+FAWATCHD_BUILD names the build folder (default: ./build).  Run as root:
+    FAWATCHD_BUILD=/path/to/build pytest-3 tests/system
+"""
+
+import os
+
+import pytest
+
+from harness import BARRIER_RULE, ETC_RULES, SOURCE, Fawatchd, Machine, message_ids
+
+FILESYSTEMS = ["tmpfs", "ext4", "xfs", "btrfs"]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--trs", help="write results in automake's format to this file")
+
+
+def pytest_configure(config):
+    path = config.getoption("--trs")
+    if path:
+        with open(path, "w", encoding="utf-8"):
+            pass
+
+
+def outcome(report):
+    """What a report adds to the count: a line, or None for a phase that says nothing."""
+    if report.failed:
+        return "FAIL"
+    if report.skipped:
+        reason = report.wasxfail if hasattr(report, "wasxfail") else report.longrepr[2]
+        return f"SKIP ({reason})"
+    return "PASS" if report.when == "call" else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report):
+    path = pytest_runtest_logreport.path
+    result = outcome(report)
+    if path and result:
+        word, _, reason = result.partition(" ")
+        with open(path, "a", encoding="utf-8") as trs:
+            trs.write(f":test-result: {word} {report.nodeid} {reason}\n")
+
+
+pytest_runtest_logreport.path = None
+
+
+def pytest_sessionstart(session):
+    pytest_runtest_logreport.path = session.config.getoption("--trs")
+
+
+@pytest.fixture(scope="session")
+def machine():
+    if os.geteuid() != 0:
+        pytest.skip("needs root: boots a systemd in namespaces of its own")
+    build = os.path.abspath(os.environ.get("FAWATCHD_BUILD", os.path.join(SOURCE, "build")))
+    m = Machine(build, f"system-{os.getpid()}")
+    try:
+        m.boot()
+        m.sh(["make", "-C", build, "-s", "install"])
+        m.sh("journalctl --update-catalog; systemctl daemon-reload; mkdir -p /run/barrier")
+        # coredumps and rate limits of the machine are not what is tested
+        m.sh("mkdir -p /etc/systemd/journald.conf.d; printf '[Journal]\\nRateLimitIntervalSec=0\\nSystemMaxUse=2G\\n' "
+             "> /etc/systemd/journald.conf.d/tests.conf; systemctl restart systemd-journald")
+        yield m
+    finally:
+        m.power_off()
+
+
+@pytest.fixture
+def fawatchd(machine):
+    """The installed service, stopped, without rules but the barrier; start() it with some."""
+    machine.sh(f"""
+        systemctl stop fawatchd 2>/dev/null; systemctl reset-failed fawatchd 2>/dev/null
+        rm -rf /etc/fawatchd /run/fawatchd /var/lib/fawatchd /etc/systemd/system/fawatchd.service.d /t /run/barrier
+        mkdir -p {ETC_RULES} /etc/fawatchd/fawatchd.conf.d /t /run/barrier
+        chmod 0750 {ETC_RULES}; systemctl daemon-reload""")
+    service = Fawatchd(machine)
+    service.write_rule("00-barrier", BARRIER_RULE)
+    # the shipped rule watches what every test writes to: its own test takes it back
+    machine.sh(f"ln -s /dev/null {ETC_RULES}/fawatchd.conf")
+    yield service
+    restarts = service.property("NRestarts")
+    machine.sh("systemctl kill -s KILL fawatchd 2>/dev/null; systemctl stop fawatchd", check=False)
+    machine.unmount_all("/t")
+    machine.sh("rm -rf --one-file-system /t")
+    if not service.restarts_expected:
+        assert restarts == "0", service.why("the service was restarted")
+
+
+@pytest.fixture(params=FILESYSTEMS)
+def anyfs(request, machine):
+    """/t/w as a filesystem of each kind in turn."""
+    machine.unmount_all("/t")
+    machine.mount(request.param, "/t/w")
+    yield request.param
+    machine.unmount_all("/t")
+
+
+@pytest.fixture
+def w(machine):
+    """/t/w as a tmpfs."""
+    machine.unmount_all("/t")
+    machine.mount("tmpfs", "/t/w")
+    yield "/t/w"
+    machine.unmount_all("/t")
+
+
+@pytest.fixture(scope="session")
+def kinds():
+    return message_ids()
