@@ -27,6 +27,7 @@ lib_libcore_a_SOURCES = \
 	%D%/match_internal.h \
 	%D%/message.c %D%/message.h \
 	%D%/pattern.c %D%/pattern.h \
+	%D%/pattern_translate.c %D%/pattern_translate.h \
 	%D%/plan.c %D%/plan.h \
 	%D%/plan_print.c \
 	%D%/record.c %D%/record.h \
