@@ -10,15 +10,19 @@ daemon_libconfread_a_SOURCES = %D%/conf_read.c %D%/conf_read.h
 daemon_libdaemon_a_CFLAGS = $(AM_CFLAGS) $(LIBSYSTEMD_CFLAGS) $(LIBMOUNT_CFLAGS) $(JANSSON_CFLAGS)
 daemon_libdaemon_a_SOURCES = \
 	%D%/attribute.c %D%/attribute.h \
+	%D%/build.c %D%/build.h \
 	%D%/check.c %D%/check.h \
 	%D%/control.c %D%/control.h \
 	%D%/control_json.c %D%/control_json.h \
 	%D%/daemon.c %D%/daemon.h \
+	%D%/daemon_state.h \
 	%D%/fan_group.c %D%/fan_group.h \
+	%D%/loader.c %D%/loader.h \
 	%D%/log.c %D%/log.h \
 	%D%/marks.c %D%/marks.h \
 	%D%/mounts.c %D%/mounts.h \
 	%D%/names.c %D%/names.h \
+	%D%/notes.c %D%/notes.h \
 	%D%/notify.c %D%/notify.h \
 	%D%/options.c %D%/options.h \
 	%D%/pipeline.c %D%/pipeline.h \
@@ -32,6 +36,8 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/sink_journal.c \
 	%D%/sink_stdout.c \
 	%D%/state.c %D%/state.h \
+	%D%/street.h \
+	%D%/worker.c %D%/worker.h \
 	%D%/world_collect.c %D%/world_collect.h
 
 fawatchd_SOURCES = %D%/main.c

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/* What the control socket answers, as JSON (fawatchctl prints it or makes it readable). */
+
+#include "daemon_state.h"
+
+/* Each appends one JSON object.  Returns 0 or -ENOMEM. */
+int control_json_status(const struct daemon *d, struct strbuf *out);
+int control_json_marks(const struct daemon *d, struct strbuf *out);
+int control_json_coverage(const struct daemon *d, struct strbuf *out);
+
+struct reload_answer {
+        bool ok, dry_run;
+        uint64_t generation;
+        const struct reload_result *result; /* NULL when refused */
+        const struct strbuf *text;          /* what changes, a line each; may be NULL */
+        const struct diag *diag;
+        const struct plan *plan;            /* its prices are warnings too */
+};
+int control_json_reload(const struct reload_answer *a, struct strbuf *out);

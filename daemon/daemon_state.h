@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * What the daemon owns.  Shared by the few files that are the daemon:
+ * daemon.c (start, loop, stop), loader.c (reloads), control_json.c (answers).
+ */
+
+#include "build.h"
+#include "control.h"
+#include "mounts.h"
+#include "reload.h"
+#include "runtime.h"
+#include "worker.h"
+
+/* One reload that somebody asked for and waits for. */
+struct reload_request {
+        struct control_reload *token; /* NULL: nobody waits (SIGHUP) */
+        bool dry_run;
+        struct control_peer peer;     /* of the control socket; comm "SIGHUP" for a signal */
+};
+
+struct reload_requests {
+        struct reload_request *v;
+        size_t n, cap;
+};
+
+struct loader {
+        struct reload_requests waiting; /* for the next build */
+        struct reload_requests running; /* the build in flight answers these */
+        bool in_flight;
+        bool world_changed;             /* the mounts or a rule path's links are others now */
+        bool rules_bad;                 /* the files on disk were refused; the rules in force are older */
+        uint64_t refused_usec;          /* realtime of the last refusal, 0 = none since the last good load */
+        struct diag refusal;            /* its findings */
+        uint64_t loaded_usec;           /* realtime of the last good load */
+        struct diag warnings;           /* of the rules in force */
+};
+
+struct daemon {
+        const struct options *options;
+        struct street street;
+        struct generation *generation; /* in force */
+        struct build_texts *texts;     /* what it was made of */
+        uint64_t generations;          /* numbers given */
+        char stream[33];
+        uint64_t started_usec;
+        struct loader loader;
+        struct worker *worker;
+        struct runtime *runtime;       /* NULL for an observer beside the service */
+        struct control *control;       /* NULL there too */
+        struct mounts_monitor *monitor;
+        struct loop *loop;             /* daemon.c's own: event sources */
+};
+
+uint64_t daemon_realtime_usec(void);
+uint64_t daemon_monotonic_usec(void);
+/* The groups may be others now: the loop must watch them. */
+void daemon_groups_changed(struct daemon *d);
+/* A reload that was asked for is over, well or not: READY=1 again. */
+void daemon_reload_finished(struct daemon *d);
+/* STATUS= and the status file, at most once a second unless now. */
+void daemon_publish_status(struct daemon *d, bool now);

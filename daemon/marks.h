@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * Owns the groups and what is placed in them.  `placed` changes only by what
+ * fanotify_mark(2) returned, or by what the kernel dropped (unmount).
+ */
+
+#include "fan_group.h"
+#include "markdiff.h"
+
+struct marks;
+
+/* One fanotify_mark call on a group: the kernel, or a fake of it in tests. */
+typedef int (*mark_function)(void *userdata, const struct mark_op *op);
+
+struct marks_params {
+        const struct kernel_abilities *kernel; /* copied */
+        bool queue_unlimited;                  /* for groups that are opened from now on */
+        /* tests: every call goes here and no group is opened; NULL = the kernel */
+        mark_function mark;
+        void *userdata;
+};
+/* Opens the main group.  Returns what fan_group_open() returns. */
+int marks_new(const struct marks_params *params, struct marks **ret);
+void marks_free(struct marks *m);
+DEFINE_CLEANUP(struct marks, marks_free);
+
+struct mark_failure {
+        struct mark_object object;
+        struct group_key group;
+        int error;   /* positive errno */
+        char *where;
+};
+
+/*
+ * Executes widening ops.  An op that fails with a shortage (ENOMEM, ENOSPC,
+ * EMFILE) takes back all that was done and returns that error: nothing has
+ * changed.  An op that the object refuses (any other errno) is noted as a failure
+ * and the rest goes on.  Returns 0 or the negative errno of the shortage.
+ */
+int marks_widen(struct marks *m, const struct markdiff *d);
+/* Executes narrowing ops; errors only mean surplus events, they are noted. Mount
+ * groups without marks are closed. */
+void marks_narrow(struct marks *m, const struct markdiff *d);
+
+const struct markset *marks_placed(const struct marks *m);
+/* The failures since the last marks_widen() began; valid until the next call. */
+const struct mark_failure *marks_failures(const struct marks *m, size_t *ret_n);
+
+/* Groups in force, for the loop: main first.  Valid until the next widen or narrow. */
+size_t marks_groups(const struct marks *m, struct fan_group *const **ret);
+
+/*
+ * Compares placed with the groups' fdinfo and corrects placed to what the kernel
+ * has.  Marks that vanished or differ are appended as text to report (may be
+ * NULL).  Returns the number of differences, or a negative errno.
+ */
+int marks_verify(struct marks *m, struct strbuf *report);

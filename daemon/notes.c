@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "log.h"
+#include "notes.h"
+
+/* A bounded list of NAME, VALUE pairs for reporter_note(); values may be its own texts. */
+#define MAX_NOTE_FIELDS 64
+struct fields {
+        const char *v[2 * MAX_NOTE_FIELDS + 1];
+        size_t n;
+        char *own[MAX_NOTE_FIELDS];
+        size_t n_own;
+};
+
+static void fields_done(struct fields *f)
+{
+        for (size_t i = 0; i < f->n_own; i++)
+                free(f->own[i]);
+}
+
+static void add(struct fields *f, const char *name, const char *value)
+{
+        if (!value || f->n + 2 > 2 * MAX_NOTE_FIELDS)
+                return;
+        f->v[f->n++] = name;
+        f->v[f->n++] = value;
+        f->v[f->n] = NULL;
+}
+
+/* Takes text over. */
+static void add_own(struct fields *f, const char *name, char *text)
+{
+        if (!text || f->n_own == MAX_NOTE_FIELDS) {
+                free(text);
+                return;
+        }
+        f->own[f->n_own++] = text;
+        add(f, name, text);
+}
+
+static _printf_(3, 4) void addf(struct fields *f, const char *name, const char *format, ...)
+{
+        char *text;
+        va_list args;
+        va_start(args, format);
+        int n = vasprintf(&text, format, args);
+        va_end(args);
+        if (n >= 0)
+                add_own(f, name, text);
+}
+
+static void add_asker(struct fields *f, const struct reload_request *by)
+{
+        if (!by)
+                return;
+        if (by->peer.pid <= 0) {
+                add(f, "FAWATCH_ASKED_BY", by->peer.comm);
+                return;
+        }
+        addf(f, "FAWATCH_ASKED_BY", "%s[%" PRIi32 "]", by->peer.comm, by->peer.pid);
+        addf(f, "FAWATCH_ASKED_BY_UID", "%" PRIu32, by->peer.uid);
+}
+
+static void coverage_counts(const struct plan *p, size_t counts[4])
+{
+        for (size_t i = 0; i < p->n_coverage; i++)
+                counts[p->coverage[i].state]++;
+        for (size_t i = 0; i < p->n_gaps; i++)
+                if (p->gaps[i].weight == GAP_HOLE && p->gaps[i].rule)
+                        counts[NOT_COVERED]++;
+}
+
+static void add_coverage(struct fields *f, const struct plan *p)
+{
+        size_t counts[4] = {};
+        coverage_counts(p, counts);
+        addf(f, "FAWATCH_COVERAGE", "covered=%zu partly=%zu not_covered=%zu skipped=%zu", counts[COVERED],
+             counts[PARTLY_COVERED], counts[NOT_COVERED], counts[SKIPPED]);
+}
+
+void notes_started(struct daemon *d)
+{
+        _cleanup_(fields_done) struct fields f = {};
+        add(&f, "FAWATCH_VERSION", PACKAGE_VERSION);
+        add(&f, "FAWATCH_RULES_SHA256", d->generation->sha256);
+        add_coverage(&f, d->generation->plan);
+        reporter_note(d->street.reporter, RECORD_STARTED, LOG_INFO, f.v,
+                      "fawatchd %s watches: %zu rules, %zu marks (rules: %s)", PACKAGE_VERSION,
+                      d->generation->rules->n_watches, marks_placed(d->street.marks)->n,
+                      rules_from_name(d->texts->from));
+}
+
+void notes_stopping(struct daemon *d)
+{
+        static const char *const none[] = { NULL };
+        reporter_note(d->street.reporter, RECORD_STOPPING, LOG_INFO, none,
+                      "fawatchd stops: what happens from now on is not watched");
+}
+
+static void add_warnings(struct fields *f, const struct diag *diag, const struct plan *plan)
+{
+        for (size_t i = 0; i < diag->n_entries && f->n_own < 40; i++)
+                if (diag->entries[i].severity != DIAG_NOTE)
+                        add_own(f, "FAWATCH_WARNING", diag_format(&diag->entries[i]));
+        for (size_t i = 0; i < plan->prices.n && f->n_own < 48; i++)
+                add(f, "FAWATCH_WARNING", plan->prices.v[i]);
+}
+
+void notes_loaded(struct daemon *d, const struct reload_result *result, const struct reload_request *by)
+{
+        _cleanup_(fields_done) struct fields f = {};
+        const struct generation *g = d->generation;
+
+        add(&f, "FAWATCH_RULES_SHA256", g->sha256);
+        add(&f, "FAWATCH_RULES_FROM", rules_from_name(d->texts->from));
+        addf(&f, "FAWATCH_RULES_ADDED", "%zu", result->rules.added);
+        addf(&f, "FAWATCH_RULES_REMOVED", "%zu", result->rules.removed);
+        addf(&f, "FAWATCH_RULES_CHANGED", "%zu", result->rules.changed);
+        add_asker(&f, by);
+        add_coverage(&f, g->plan);
+        add_warnings(&f, &d->loader.warnings, g->plan);
+        reporter_note(d->street.reporter, RECORD_RULES_LOADED, LOG_NOTICE, f.v,
+                      "rules in force: %zu watches, %zu ignores (%zu added, %zu removed, %zu changed)",
+                      g->rules->n_watches, g->rules->n_ignores, result->rules.added, result->rules.removed,
+                      result->rules.changed);
+}
+
+static const struct diag_entry *first_error(const struct diag *diag)
+{
+        for (size_t i = 0; i < diag->n_entries; i++)
+                if (diag->entries[i].severity == DIAG_ERROR)
+                        return &diag->entries[i];
+        return NULL;
+}
+
+void notes_refused(struct daemon *d, const struct diag *diag, const struct reload_request *by)
+{
+        _cleanup_(fields_done) struct fields f = {};
+        const struct diag_entry *first = first_error(diag);
+        _cleanup_free_ char *text = first ? diag_format(first) : NULL;
+
+        if (first && first->file)
+                add(&f, "CONFIG_FILE", first->file);
+        if (first && first->line > 0)
+                addf(&f, "CONFIG_LINE", "%u", first->line);
+        for (size_t i = 0; i < diag->n_entries && f.n_own < 40; i++)
+                if (diag->entries[i].severity == DIAG_ERROR)
+                        add_own(&f, "FAWATCH_ERROR", diag_format(&diag->entries[i]));
+        add_asker(&f, by);
+        size_t more = diag->n_errors > 1 ? diag->n_errors - 1 : 0;
+        char and_more[48] = "";
+        if (more > 0)
+                snprintf(and_more, sizeof(and_more), " (and %zu more)", more);
+        reporter_note(d->street.reporter, RECORD_RULES_REFUSED, LOG_ERR, f.v, "rules refused, the %s stay in force: %s%s",
+                      by ? "rules before" : "last good ones", text ? text : "out of memory", and_more);
+}
+
+void notes_alive(struct daemon *d)
+{
+        _cleanup_(fields_done) struct fields f = {};
+        const struct counters *c = &d->street.counters;
+        size_t n, n_counters;
+
+        addf(&f, "FAWATCH_LAST_SEQ", "%" PRIu64, reporter_seq(d->street.reporter));
+        const struct counter_info *table = counters_table(&n_counters);
+        _cleanup_strbuf_ struct strbuf totals = STRBUF_NULL;
+        for (size_t i = 0; i < n_counters; i++)
+                strbuf_addf(&totals, "%s%s=%" PRIu64, i > 0 ? " " : "", table[i].name, counter_value(c, &table[i]));
+        add(&f, "FAWATCH_COUNTERS", strbuf_str(&totals));
+        const struct rule_counters *rules = reporter_rule_counters(d->street.reporter, &n);
+        for (size_t i = 0; i < n && f.n_own < 56; i++)
+                if (rules[i].recorded + rules[i].limited + rules[i].shed > 0)
+                        addf(&f, "FAWATCH_RULE_COUNTERS",
+                             "%s recorded=%" PRIu64 " limited=%" PRIu64 " shed=%" PRIu64, rules[i].rule,
+                             rules[i].recorded, rules[i].limited, rules[i].shed);
+        add_coverage(&f, d->generation->plan);
+        reporter_note(d->street.reporter, RECORD_ALIVE, LOG_DEBUG, f.v,
+                      "alive: %" PRIu64 " records so far, %" PRIu64 " shed, generation %" PRIu64,
+                      reporter_seq(d->street.reporter), c->records_shed, d->generation->number);
+}
+
+void notes_verify(struct daemon *d)
+{
+        _cleanup_strbuf_ struct strbuf report = STRBUF_NULL;
+        int n = marks_verify(d->street.marks, &report);
+
+        if (n < 0)
+                log_message(LOG_WARNING, "the placed marks could not be compared with the kernel's: %s", strerror(-n));
+        else if (n > 0)
+                log_message(LOG_WARNING, "%d marks differ from what the kernel has: %s", n, strbuf_str(&report));
+}
+
+void notes_status_line(const struct daemon *d, struct strbuf *out)
+{
+        const struct counters *c = &d->street.counters;
+
+        strbuf_addf(out, "%zu rules, %zu marks; %" PRIu64 " recorded, %" PRIu64 " lost",
+                    d->generation->rules->n_watches, marks_placed(d->street.marks)->n, c->records_made,
+                    c->records_shed + c->events_overflow);
+        if (d->loader.refused_usec == 0)
+                return;
+        const struct diag_entry *first = first_error(&d->loader.refusal);
+        _cleanup_free_ char *text = first ? diag_format(first) : NULL;
+        strbuf_addf(out, "; RULES REFUSED, older ones in force: %s", text ? text : "see the journal");
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * From one generation to the next without losing an event: widen the marks,
+ * drain the queue under the old rules, swap, narrow the marks.  At every moment
+ * the marks in force ask for all that the rules in force want.
+ */
+
+#include "street.h"
+
+struct reload_result {
+        struct rules_diff rules;      /* counts; its text belongs to the caller */
+        size_t marks_added, marks_removed, marks_changed;
+        size_t marks_failed;          /* refused by their objects: gaps, tried again */
+        int error;                    /* positive errno of the shortage that refused the reload, or 0 */
+};
+
+/* What would change, without changing anything.  text may be NULL.  0 or -ENOMEM. */
+int reload_compare(const struct street *s, const struct generation *before, const struct generation *after,
+                   struct strbuf *text, struct reload_result *ret);
+
+/*
+ * Takes `after` into force.  before is NULL at start.  On success the caller may
+ * free before: nothing refers to it any more.  On failure (a shortage of memory,
+ * marks or groups: result->error) before stays in force, whole, and its marks are
+ * as they were.  Returns 0 or that negative errno.
+ */
+int reload_apply(struct street *s, const struct generation *before, const struct generation *after,
+                 struct strbuf *text, struct reload_result *ret);
+
+/* One `coverage` record for each filesystem or rule path whose coverage is
+ * another than before (before NULL: for each that is not covered whole). */
+void reload_note_coverage(struct street *s, const struct generation *before, const struct generation *after);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * What outlives the daemon, in $STATE_DIRECTORY (/var/lib/fawatchd): the rules
+ * last in force, in canonical form.  A start that finds the rule files bad takes
+ * these.
+ */
+
+#include "base.h"
+
+/* Replaces the saved rules in one step (write, fsync, rename), mode 0640: may
+ * block on the disk, so never call it on the event street.  Returns 0 or -errno. */
+int state_save_rules(const char *text, size_t len);
+/* The path of the saved rules, for messages and for reading; malloc'ed, or NULL
+ * when memory is short. */
+char *state_rules_path(void);
