@@ -16,7 +16,7 @@ lib_libcore_a_SOURCES = \
 	%D%/fan_uapi.h \
 	%D%/fdinfo.c %D%/fdinfo.h \
 	%D%/generation.c %D%/generation.h \
-	%D%/json_line.c %D%/json_line.h \
+	%D%/message_ids.c %D%/message_ids.h \
 	%D%/limit.c %D%/limit.h \
 	%D%/lru.c %D%/lru.h \
 	%D%/markdiff.c %D%/markdiff.h \
@@ -29,9 +29,13 @@ lib_libcore_a_SOURCES = \
 	%D%/pattern.c %D%/pattern.h \
 	%D%/pattern_translate.c %D%/pattern_translate.h \
 	%D%/plan.c %D%/plan.h \
+	%D%/plan_gaps.c \
+	%D%/plan_internal.h \
+	%D%/plan_price.c \
 	%D%/plan_print.c \
 	%D%/record.c %D%/record.h \
-	%D%/record_fields.c \
+	%D%/record_fields.c %D%/record_fields.h \
+	%D%/record_json.c \
 	%D%/rules.c %D%/rules.h \
 	%D%/rules_check.c \
 	%D%/rules_lint.c \
@@ -39,6 +43,7 @@ lib_libcore_a_SOURCES = \
 	%D%/rules_print.c \
 	%D%/rules_scan.c %D%/rules_scan.h \
 	%D%/settings.c %D%/settings.h \
+	%D%/shed.c %D%/shed.h \
 	%D%/spool.c %D%/spool.h \
 	%D%/strbuf.c %D%/strbuf.h \
 	%D%/units.c %D%/units.h \
