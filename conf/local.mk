@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What an installation consists of besides the programs and the manual.
-EXTRA_DIST += %D%/fawatchd.conf %D%/fawatchd.service.in %D%/fawatchd.catalog \
-	%D%/fawatchctl.bash-completion
+EXTRA_DIST += %D%/fawatchd.conf %D%/fawatchd.service.in %D%/fawatchd.catalog
 
 # The shipped rule; the administrator masks or replaces it in /etc by its name.
 vendorrulesdir = $(prefix)/lib/fawatchd/rules.d
@@ -17,8 +16,7 @@ if INSTALL_CATALOG
 nodist_catalog_DATA = %D%/fawatchd.catalog
 endif
 if INSTALL_BASH_COMPLETION
-install_completion = install-bash-completion
-uninstall_completion = uninstall-bash-completion
+dist_bashcompletion_DATA = %D%/bash-completion/fawatchctl %D%/bash-completion/fawatchd
 endif
 
 CLEANFILES += %D%/fawatchd.service
@@ -26,8 +24,8 @@ CLEANFILES += %D%/fawatchd.service
 	$(edit_paths)
 
 # /etc belongs to the administrator: an edited file is neither replaced nor removed.
-INSTALL_DATA_HOOKS += install-conf $(install_completion)
-UNINSTALL_HOOKS += uninstall-conf $(uninstall_completion)
+INSTALL_DATA_HOOKS += install-conf
+UNINSTALL_HOOKS += uninstall-conf
 etcdir = $(DESTDIR)$(sysconfdir)/fawatchd
 
 install-conf:
@@ -40,12 +38,4 @@ uninstall-conf:
 	if cmp -s $(srcdir)/%D%/fawatchd.conf '$(etcdir)/fawatchd.conf'; then rm -f '$(etcdir)/fawatchd.conf'; fi
 	-for d in fawatchd.conf.d rules.d .; do rmdir '$(etcdir)'/$$d 2>/dev/null; done; true
 
-# bash finds a command's completion by the command's name
-install-bash-completion:
-	$(MKDIR_P) '$(DESTDIR)$(bashcompletiondir)'
-	$(INSTALL_DATA) $(srcdir)/%D%/fawatchctl.bash-completion '$(DESTDIR)$(bashcompletiondir)/fawatchctl'
-
-uninstall-bash-completion:
-	rm -f '$(DESTDIR)$(bashcompletiondir)/fawatchctl'
-
-.PHONY: install-conf uninstall-conf install-bash-completion uninstall-bash-completion
+.PHONY: install-conf uninstall-conf
