@@ -4,11 +4,13 @@
  * The control socket: D-Bus without a broker on /run/fawatchd/control
  * (org.fawatch.Manager1 at /org/fawatch/Manager1), root only.
  *
- *   Hello() → s                         so that busctl --address= works
  *   Status(), Marks(), Coverage() → ay   JSON
- *   Rules() → ay                        canonical text with sources
- *   Reload(b dry_run) → b ok, ay JSON   answered when done
- *   Follow(as rules, ay path_prefix)    then signals Event(ay record), Lost(t count)
+ *   Rules() → ay                         canonical text with sources
+ *   Reload(b dry_run) → b ok, ay JSON    answered when done
+ *   Follow(as rules, aay paths)          then signals Event(ay record), Lost(t count)
+ *
+ * and Hello() of org.freedesktop.DBus, so that busctl --address= works.  What
+ * may hold a path is "ay": a D-Bus string must be UTF-8.
  */
 
 #include "strbuf.h"
@@ -34,14 +36,25 @@ struct control_ops {
         void (*reload)(void *userdata, bool dry_run, const struct control_peer *peer, struct control_reload *token);
 };
 
-/* Listens on path (a stale socket file is replaced; mode 0600).  counter:
- * events not sent to slow followers are added there.  Returns 0 or -errno. */
+/* Listens on path (a stale socket file is replaced; mode 0600); NULL: nowhere,
+ * connections come by control_adopt() alone.  lost_counter: events not sent to
+ * slow followers are added there.  Returns 0 or -errno. */
 int control_new(sd_event *loop, const char *path, const struct control_ops *ops, void *userdata,
                 uint64_t *lost_counter, struct control **ret);
+/* Closes every connection at once, without waiting for slow ones, and removes
+ * the socket file.  Tokens of waiting reloads stay valid for control_reload_done(). */
 void control_free(struct control *c);
 DEFINE_CLEANUP(struct control, control_free);
 
+/* Serves a connected stream socket, which it takes over (also on failure).
+ * Returns 0; -EPERM when the peer is not root; -EUSERS when too many are
+ * connected; other negative errno. */
+int control_adopt(struct control *c, int fd);
+
+/* Answers a waiting Reload() and frees the token, whether its client is still
+ * there or not. */
 void control_reload_done(struct control_reload *token, bool ok, const char *json, size_t len);
 /* True while somebody follows: then each record goes to control_publish(). */
 bool control_has_followers(const struct control *c);
+/* Offers one record (record.h) to all followers; never blocks. */
 void control_publish(struct control *c, const char *record, size_t len);
