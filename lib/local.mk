@@ -16,6 +16,7 @@ lib_libcore_a_SOURCES = \
 	%D%/fan_uapi.h \
 	%D%/fdinfo.c %D%/fdinfo.h \
 	%D%/generation.c %D%/generation.h \
+	%D%/hash.c %D%/hash.h \
 	%D%/message_ids.c %D%/message_ids.h \
 	%D%/limit.c %D%/limit.h \
 	%D%/lru.c %D%/lru.h \
@@ -25,6 +26,7 @@ lib_libcore_a_SOURCES = \
 	%D%/match_actor.c %D%/match_actor.h \
 	%D%/match_build.c \
 	%D%/match_internal.h \
+	%D%/match_place.c \
 	%D%/message.c %D%/message.h \
 	%D%/pattern.c %D%/pattern.h \
 	%D%/pattern_translate.c %D%/pattern_translate.h \
