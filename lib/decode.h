@@ -2,8 +2,12 @@
 #pragma once
 /*
  * Bytes from a fanotify group's fd → one bounds-checked view an event
- * (fanotify(7), "Reading fanotify events"; KERNEL.md 2.4).  Nothing is copied:
- * the view points into the buffer.
+ * (fanotify(7), "Reading fanotify events").  Nothing is copied: the view points
+ * into the buffer.
+ *
+ * In the groups that fawatchd opens (FAN_REPORT_DFID_NAME_TARGET and less) a record
+ * of type FID is the object itself.  It stands alone where the event has no name:
+ * DELETE_SELF, MOVE_SELF and the ATTRIB of a changed link count.
  */
 
 #include "base.h"
@@ -12,11 +16,17 @@ struct fan_handle { /* of one info record; p points at f_handle */
         uint64_t fsid;
         int32_t type;
         uint32_t len;
-        const uint8_t *bytes; /* NULL = no such record */
+        const uint8_t *bytes; /* NULL = no such record; len 0 = one without an object (FS_ERROR of a whole filesystem) */
 };
+static inline bool fan_handle_given(const struct fan_handle *h) { return h->bytes && h->len > 0; }
+static inline bool fan_handle_equal(const struct fan_handle *a, const struct fan_handle *b)
+{
+        return fan_handle_given(a) && fan_handle_given(b) && a->fsid == b->fsid && a->type == b->type &&
+               a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
 
 struct fan_name {
-        const char *p; /* not NUL-checked by us beyond len; NULL = no name */
+        const char *p; /* a NUL follows; NULL = no name */
         size_t len;
 };
 
@@ -25,7 +35,7 @@ struct fan_event {
         int32_t pid;
         int fd;                    /* event fd of fd-mode groups, else < 0 */
         bool overflow;             /* FAN_Q_OVERFLOW: no records */
-        struct fan_handle dir;     /* DFID_NAME, DFID (name absent), or FID-typed parent: the directory */
+        struct fan_handle dir;     /* DFID_NAME, or DFID (name absent): the directory */
         struct fan_name name;      /* "." for the directory itself */
         struct fan_handle old_dir; /* OLD_DFID_NAME */
         struct fan_name old_name;

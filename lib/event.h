@@ -7,7 +7,7 @@
 
 #include "base.h"
 
-enum attribution { /* FAWATCH_ATTRIBUTION, a closed list (DESIGN.md 4) */
+enum attribution { /* FAWATCH_ATTRIBUTION, a closed list */
         ATTRIBUTION_UNKNOWN,
         ATTRIBUTION_VERIFIED,
         ATTRIBUTION_PROCESS,
@@ -61,6 +61,7 @@ struct object { /* statx of the event's file handle right after the event */
         uint64_t ino;
         uint32_t mode, uid, gid;
         uint64_t size;
+        uint32_t nlink;  /* names that lead to it; 0 = an open file without a name */
         const char *owner, *owner_group; /* names, NULL when not known */
 };
 
@@ -79,6 +80,8 @@ struct event {
         const struct actor *actor; /* never NULL; pid 0 when unknown */
         enum origin origin;
         uint64_t read_realtime_usec; /* when it was read from the kernel */
+        int32_t fs_errno;        /* of fs_error: the first error, positive; else 0 */
+        uint32_t fs_error_count; /* of fs_error: how many since the last one was read */
         /* a coalesced record only (count ≥ 2) */
         uint64_t count, first_usec, last_usec;
 };
