@@ -16,7 +16,8 @@ struct sink_ops {
          * writable), or another negative errno: the sink is away for now (journald's
          * socket missing or refused: try again later; -EPIPE of stdout is final).
          * A record that the log can never take (-EMSGSIZE even as a memfd) counts as
-         * accepted and is reported through too_large.
+         * accepted and is reported through too_large.  What was not accepted comes
+         * first in the next call: a sink may have begun with it.
          */
         ssize_t (*send)(struct sink *s, const struct iovec *records, size_t n);
         void (*destroy)(struct sink *s);
@@ -24,7 +25,7 @@ struct sink_ops {
 
 struct sink {
         const struct sink_ops *ops;
-        int fd;              /* to poll for POLLOUT after -EAGAIN; may change after send() */
+        int fd;              /* to poll for POLLOUT after -EAGAIN; may change after send(); -1: none */
         uint64_t too_large;  /* records given up */
 };
 
@@ -32,9 +33,10 @@ struct sink {
  * one).  Never fails for lack of a listener: send() then returns -ENOENT or
  * -ECONNREFUSED and connects anew at the next call.  Returns 0 or -errno. */
 int sink_journal_new(const char *path, struct sink **ret);
-/* JSON lines to fd (not closed by us).  fd may be a pipe, a file or a terminal;
- * it is left in its mode (a shared terminal must not become non-blocking):
- * poll before each write, partial lines are finished first. */
+/* JSON lines to fd (not closed by us).  fd may be a pipe, a socket, a file or a
+ * terminal; it is left in its mode (a shared terminal must not become
+ * non-blocking): poll before each write, partial lines are finished first.
+ * SIGPIPE must be ignored by the process. */
 int sink_stdout_new(int fd, struct sink **ret);
 static inline void sink_free(struct sink *s)
 {

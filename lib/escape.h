@@ -20,4 +20,5 @@ bool escape_json(const char *bytes, size_t len, struct strbuf *out);
  * replaced by "***", as "--password=X", "--password X" and, for one-letter options,
  * "-pX".  Cut at max bytes with "..." appended.
  */
-void escape_cmdline(const char *raw, size_t len, const char *const *mask, size_t n_mask, size_t max, struct strbuf *out);
+void escape_cmdline(const char *raw, size_t len, const char *const *mask, size_t n_mask, size_t max,
+                    struct strbuf *out);

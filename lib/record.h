@@ -22,6 +22,9 @@ struct record_context {
         const struct rules *rules;       /* names, priorities, tags of the hits */
 };
 
+/* The events as a record names them: a directory's delete_self and delete,
+ * move_self and rename, are one; halves of a rename are renames. */
+uint32_t record_shown_events(uint32_t events) _pure_;
 /* Precedence: the kind of a record whose events are these EV_ bits. */
 enum record_kind record_kind_of(uint32_t events) _pure_;
 
@@ -43,8 +46,18 @@ int record_event(const struct record_context *c, const struct event *e, const st
 void record_begin(const struct record_context *c, enum record_kind kind, int priority, const char *message,
                   struct strbuf *out);
 void record_field(struct strbuf *out, const char *name, const char *value, size_t len);
-void record_fields(struct strbuf *out, const char *name, const char *value); /* NUL-terminated; NULL: nothing */
+void record_fields(struct strbuf *out, const char *name, const char *value); /* NULL: nothing */
 void record_fieldu(struct strbuf *out, const char *name, uint64_t value);
+
+/*
+ * A record that waits does not know yet how late it will be sent.  So it is made
+ * with FAWATCH_REALTIME_USEC as its last field (by record_event() with now_usec
+ * UINT64_MAX, or by record_end()), and this gives the length to send at now_usec:
+ * without that field unless it is more than a second old.
+ */
+#define RECORD_LATE_USEC USEC_PER_SEC
+void record_end(uint64_t realtime_usec, struct strbuf *out);
+size_t record_sent_length(const char *record, size_t len, uint64_t now_usec) _pure_;
 
 struct record_cursor {
         const char *data;
@@ -57,8 +70,10 @@ int record_next(struct record_cursor *c, struct bytes *ret_name, struct bytes *r
  * One JSON line (with "\n") of a record: names in lower case without
  * "FAWATCH_"; event, rule, tag, under always arrays; numbers as numbers where
  * the field is one; bytes that are not UTF-8 replaced (U+FFFD) and given whole in
- * NAME_raw as an array of numbers; time as "time" in RFC 3339 with microseconds
- * from now_usec.  Returns 0, -EBADMSG, -ENOMEM.
+ * NAME_raw as an array of numbers (of a list: an array of those, null where the
+ * value is whole); other names that repeat become lists too.  First comes "time" in
+ * RFC 3339 with microseconds: of FAWATCH_REALTIME_USEC if the record has it, else
+ * of now_usec.  Returns 0, -EBADMSG, -ENOMEM.
  */
 int record_json(const char *record, size_t len, uint64_t now_usec, struct strbuf *out);
 
