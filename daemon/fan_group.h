@@ -20,12 +20,24 @@ DEFINE_CLEANUP(struct fan_group, fan_group_free);
 
 int fan_group_fd(const struct fan_group *g);
 const struct group_key *fan_group_key(const struct fan_group *g);
-/* Exactly one fanotify_mark call.  Returns 0, -ESTALE (op->where leads to
- * another object now), or the call's negative errno. */
+/*
+ * Exactly one fanotify_mark call.  The object is reached by op->where, seen from
+ * here or from PID 1, else by any mount of the same filesystem; what is found there
+ * is compared with op->object first, since mounts come and go.  With op->may_hang it
+ * waits at most two seconds.  Returns 0, -ESTALE (no path leads to the object now),
+ * -ETIMEDOUT, or the call's negative errno.
+ */
 int fan_group_mark(struct fan_group *g, const struct mark_op *op);
 /* Bytes read (≥ 1), 0 when the queue is empty, or a negative errno. */
 ssize_t fan_group_read(struct fan_group *g, void *buffer, size_t size);
 /* The group's marks as /proc/self/fdinfo shows them.  Returns 0 or -errno. */
 int fan_group_read_marks(struct fan_group *g, struct markset *ret);
+/* For probing: fanotify_init(2) → a descriptor to close, and fanotify_mark(2)
+ * below dirfd → 0; both a negative errno on failure. */
+int fan_init(unsigned flags);
+int fan_mark(int fd, unsigned flags, uint64_t mask, int dirfd, const char *path);
+/* The init flags of our groups on a kernel with these abilities. */
+unsigned fan_group_flags(const struct kernel_abilities *kernel, bool queue_unlimited);
+
 /* "CAP_SYS_ADMIN", "CAP_DAC_READ_SEARCH", or NULL when both are there. */
 const char *fan_group_missing_capability(void);

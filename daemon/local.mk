@@ -17,8 +17,12 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/daemon.c %D%/daemon.h \
 	%D%/daemon_state.h \
 	%D%/fan_group.c %D%/fan_group.h \
+	%D%/fdutil.h \
+	%D%/guarded.c %D%/guarded.h \
+	%D%/handles.c %D%/handles.h \
 	%D%/loader.c %D%/loader.h \
 	%D%/log.c %D%/log.h \
+	%D%/mark_path.c %D%/mark_path.h \
 	%D%/marks.c %D%/marks.h \
 	%D%/mounts.c %D%/mounts.h \
 	%D%/names.c %D%/names.h \
@@ -27,6 +31,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/options.c %D%/options.h \
 	%D%/pipeline.c %D%/pipeline.h \
 	%D%/probe.c %D%/probe.h \
+	%D%/probe_path.c \
 	%D%/proc_read.c %D%/proc_read.h \
 	%D%/reload.c %D%/reload.h \
 	%D%/reporter.c %D%/reporter.h \

@@ -192,7 +192,7 @@ static void add_mount_mark(struct planner *pl, const struct need *need, const st
                 return;
         }
         mark->mask |= vocab_to_fan(need->events) | (need->directories ? FAN_ONDIR : 0);
-        mark->may_hang = world_fs_may_hang(&pl->world->fs[m->fs]);
+        mark->may_hang = world_mount_may_hang(pl->world, (uint32_t)(m - pl->world->mounts));
 }
 
 static void reach_mount(struct planner *pl, const struct rule *rule, const struct need *need,
@@ -320,7 +320,7 @@ static void place_filesystem(struct planner *pl, uint32_t index)
                 return;
         }
         mark->mask = mask;
-        mark->may_hang = world_fs_may_hang(fs);
+        mark->may_hang = world_mount_may_hang(pl->world, fs->canonical_mount);
 }
 
 static void cover(struct planner *pl, uint32_t index, struct coverage *ret)

@@ -284,6 +284,14 @@ bool world_fs_may_hang(const struct world_fs *fs)
         return fs->class == FS_NETWORK || strncmp(fs->fstype, "fuse", 4) == 0 || streq(fs->fstype, "autofs");
 }
 
+bool world_mount_may_hang(const struct world *w, uint32_t mount)
+{
+        for (; mount != WORLD_NONE; mount = w->mounts[mount].parent)
+                if (world_fs_may_hang(&w->fs[w->mounts[mount].fs]))
+                        return true;
+        return false;
+}
+
 /* --- paths --- */
 
 bool world_path_is_below(const char *path, const char *dir)

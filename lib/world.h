@@ -144,6 +144,8 @@ uint32_t world_find_fs(const struct world *w, uint32_t sdev_major, uint32_t sdev
 /* True when looking at a file there may wait for another machine or another
  * process for ever (NFS, FUSE, autofs): never from the daemon's own thread. */
 bool world_fs_may_hang(const struct world_fs *fs) _pure_;
+/* ... or on the way there: the mount itself or one that it is mounted below. */
+bool world_mount_may_hang(const struct world *w, uint32_t mount) _pure_;
 /* True when path is dir itself or lies below it. */
 bool world_path_is_below(const char *path, const char *dir) _pure_;
 

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "mark_path.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "fdutil.h"
+#include "handles.h"
+#include "strbuf.h"
+
+/* --- one line of mountinfo: "36 35 98:0 /mnt1 /mnt2 rw ... - ext3 /dev/root rw" --- */
+
+struct mount_line {
+        int id;
+        unsigned major, minor;
+        char *mountpoint; /* still escaped */
+};
+
+static bool parse_mount_line(char *line, struct mount_line *ret)
+{
+        int begin = 0, end = 0;
+
+        if (sscanf(line, "%d %*d %u:%u %*s %n%*s%n", &ret->id, &ret->major, &ret->minor, &begin, &end) != 3 ||
+            end <= begin)
+                return false;
+        line[end] = '\0';
+        ret->mountpoint = line + begin;
+        return true;
+}
+
+/* "\040" → " ", in place. */
+static void unescape(char *s)
+{
+        char *to = s;
+
+        while (*s) {
+                unsigned value;
+
+                if (s[0] == '\\' && sscanf(s + 1, "%3o", &value) == 1) {
+                        *to++ = (char)value;
+                        s += 4;
+                } else {
+                        *to++ = *s++;
+                }
+        }
+        *to = '\0';
+}
+
+static void closep(FILE **f)
+{
+        if (*f)
+                (void)fclose(*f);
+}
+
+/* Calls fn for each mount until it returns non-zero, and returns that, else 0. */
+static int foreach_mount(const char *table, int (*fn)(void *userdata, struct mount_line *m), void *userdata)
+{
+        _cleanup_(closep) FILE *f = fopen(table, "re");
+        _cleanup_free_ char *line = NULL;
+        size_t cap = 0;
+
+        while (f && getline(&line, &cap, f) > 0) {
+                struct mount_line m;
+                int r = parse_mount_line(line, &m) ? fn(userdata, &m) : 0;
+
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* --- is it the object? --- */
+
+struct sdev_query {
+        int mount_id;
+        unsigned major, minor;
+};
+
+static int is_mount_of_sdev(void *userdata, struct mount_line *m)
+{
+        const struct sdev_query *q = userdata;
+
+        if (m->id != q->mount_id)
+                return 0;
+        return m->major == q->major && m->minor == q->minor ? 1 : -1;
+}
+
+/*
+ * st_dev is the filesystem's own number, but on btrfs, where each subvolume has
+ * one.  There the mount table says which filesystem the mount is of.
+ */
+static bool is_on_filesystem(int fd, const struct mark_object *object)
+{
+        struct sdev_query q = { .major = object->sdev_major, .minor = object->sdev_minor };
+        struct statx sx;
+        int r;
+
+        if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_MNT_ID, &sx) < 0)
+                return false;
+        if (sx.stx_dev_major == q.major && sx.stx_dev_minor == q.minor)
+                return true;
+        q.mount_id = (int)sx.stx_mnt_id;
+        r = foreach_mount("/proc/self/mountinfo", is_mount_of_sdev, &q);
+        if (r == 0)
+                r = foreach_mount("/proc/1/mountinfo", is_mount_of_sdev, &q);
+        return r > 0;
+}
+
+static bool is_mount(int fd, int mount_id)
+{
+        struct statx sx;
+
+        return statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_MNT_ID, &sx) == 0 &&
+               (sx.stx_mask & STATX_MNT_ID) != 0 && sx.stx_mnt_id == (uint64_t)mount_id;
+}
+
+static bool is_inode(int fd, const struct handle *wanted)
+{
+        struct handle handle;
+
+        return handle_of(fd, &handle) == 0 && handle.type == wanted->type && handle.len == wanted->len &&
+               memcmp(handle.bytes, wanted->bytes, wanted->len) == 0;
+}
+
+static bool is_object(int fd, const struct mark_object *object)
+{
+        switch (object->kind) {
+        case MARK_MOUNT:
+                return is_mount(fd, object->mount_id);
+        case MARK_FILESYSTEM:
+                return is_on_filesystem(fd, object);
+        case MARK_INODE:
+                return is_on_filesystem(fd, object) && is_inode(fd, &object->handle);
+        }
+        return false;
+}
+
+/* --- the ways to it --- */
+
+/* Without O_DIRECTORY, which would trigger an automount there. */
+static int try_path(const struct mark_object *object, const char *path)
+{
+        _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
+
+        return fd >= 0 && is_object(fd, object) ? STEAL_FD(fd) : -ESTALE;
+}
+
+struct search {
+        const struct mark_object *object;
+        int fd;
+};
+
+static int try_mount(void *userdata, struct mount_line *m)
+{
+        struct search *s = userdata;
+
+        if (m->major != s->object->sdev_major || m->minor != s->object->sdev_minor)
+                return 0;
+        unescape(m->mountpoint);
+        s->fd = try_path(s->object, m->mountpoint);
+        return s->fd >= 0;
+}
+
+int mark_path_open(const struct mark_object *object, const char *where)
+{
+        _cleanup_strbuf_ struct strbuf seen_by_init = STRBUF_NULL;
+        struct search s = { .object = object, .fd = -1 };
+        int fd = where[0] == '/' ? try_path(object, where) : -ESTALE;
+
+        if (fd < 0 && where[0] == '/') {
+                strbuf_addf(&seen_by_init, "/proc/1/root%s", where);
+                fd = strbuf_failed(&seen_by_init) ? -ESTALE : try_path(object, strbuf_str(&seen_by_init));
+        }
+        if (fd >= 0 || object->kind != MARK_FILESYSTEM)
+                return fd;
+        (void)foreach_mount("/proc/self/mountinfo", try_mount, &s);
+        return s.fd >= 0 ? s.fd : -ESTALE;
+}

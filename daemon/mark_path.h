@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/* From an object that is to be marked to a descriptor of it. */
+
+#include "markset.h"
+
+/*
+ * Opens (O_PATH, no event, no automount) a path that leads to the object now:
+ * where, as seen from here or from PID 1, else, for filesystems, any mount point.
+ * Returns a descriptor to close, or -ESTALE when none does.
+ */
+int mark_path_open(const struct mark_object *object, const char *where);

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "marks.h"
+
+#include <errno.h>
+
+#include "fan_uapi.h"
+#include "strbuf.h"
+
+struct marks {
+        struct marks_params params;
+        struct kernel_abilities kernel;
+        struct fan_group **groups; /* main first; none when params.mark is set */
+        size_t n_groups;
+        struct markset placed;
+        struct mark_failure *failures;
+        size_t n_failures, cap_failures;
+};
+
+/* --- groups --- */
+
+static struct fan_group *find_group(const struct marks *m, const struct group_key *key)
+{
+        for (size_t i = 0; i < m->n_groups; i++)
+                if (group_key_compare(fan_group_key(m->groups[i]), key) == 0)
+                        return m->groups[i];
+        return NULL;
+}
+
+static int open_group(struct marks *m, const struct group_key *key, struct fan_group **ret)
+{
+        struct fan_group **groups = reallocarray(m->groups, m->n_groups + 1, sizeof(*groups));
+        int r;
+
+        if (!groups)
+                return -ENOMEM;
+        m->groups = groups;
+        r = fan_group_open(key, &m->kernel, m->params.queue_unlimited, &m->groups[m->n_groups]);
+        if (r < 0)
+                return r;
+        *ret = m->groups[m->n_groups++];
+        return 0;
+}
+
+static bool group_has_marks(const struct marks *m, const struct group_key *key)
+{
+        for (size_t i = 0; i < m->placed.n; i++)
+                if (group_key_compare(&m->placed.marks[i].group, key) == 0)
+                        return true;
+        return false;
+}
+
+/* The main group stays, whatever is in it: its queue is the one that is followed. */
+static void close_empty_groups(struct marks *m)
+{
+        size_t kept = 0;
+
+        for (size_t i = 0; i < m->n_groups; i++) {
+                struct fan_group *g = m->groups[i];
+
+                if (fan_group_key(g)->kind != GROUP_MAIN && !group_has_marks(m, fan_group_key(g)))
+                        fan_group_free(g);
+                else
+                        m->groups[kept++] = g;
+        }
+        m->n_groups = kept;
+}
+
+int marks_new(const struct marks_params *params, struct marks **ret)
+{
+        static const struct group_key main_key = { .kind = GROUP_MAIN };
+        _cleanup_(marks_freep) struct marks *m = calloc(1, sizeof(*m));
+        struct fan_group *main_group;
+        int r;
+
+        if (!m)
+                return -ENOMEM;
+        m->params = *params;
+        if (params->kernel)
+                m->kernel = *params->kernel;
+        m->params.kernel = &m->kernel;
+        if (!params->mark) {
+                r = open_group(m, &main_key, &main_group);
+                if (r < 0)
+                        return r;
+        }
+        *ret = STEAL(m);
+        return 0;
+}
+
+static void forget_failures(struct marks *m)
+{
+        for (size_t i = 0; i < m->n_failures; i++)
+                free(m->failures[i].where);
+        m->n_failures = 0;
+}
+
+void marks_free(struct marks *m)
+{
+        if (!m)
+                return;
+        for (size_t i = 0; i < m->n_groups; i++)
+                fan_group_free(m->groups[i]);
+        free(m->groups);
+        markset_done(&m->placed);
+        forget_failures(m);
+        free(m->failures);
+        free(m);
+}
+
+/* --- ops --- */
+
+static int call(struct marks *m, const struct mark_op *op)
+{
+        struct fan_group *g;
+        int r;
+
+        if (m->params.mark)
+                return m->params.mark(m->params.userdata, op);
+        g = find_group(m, &op->group);
+        if (!g) {
+                if (!op->add)
+                        return -ENOENT;
+                r = open_group(m, &op->group, &g);
+                if (r < 0)
+                        return r;
+        }
+        return fan_group_mark(g, op);
+}
+
+/* What is to be removed is not there: the filesystem was unmounted, or the mark's
+ * object is gone, and the kernel has dropped the mark with it. */
+static bool is_gone(const struct mark_op *op, int r)
+{
+        return !op->add && (r == -ENOENT || r == -ESTALE);
+}
+
+static void drop_vanished(struct markset *placed, const struct mark_op *op)
+{
+        struct mark *mark = markset_find(placed, &op->group, &op->object);
+
+        if (mark)
+                markset_remove(placed, mark);
+}
+
+/* One op, and placed as it is afterwards. */
+static int execute(struct marks *m, const struct mark_op *op)
+{
+        int r = call(m, op);
+
+        if (is_gone(op, r)) {
+                drop_vanished(&m->placed, op);
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        r = mark_op_apply(&m->placed, op);
+        if (r < 0 && op->add) {
+                /* What cannot be noted must not stay in force unknown. */
+                struct mark_op back = mark_op_inverse(op);
+
+                (void)call(m, &back);
+        }
+        return r;
+}
+
+static void note_failure(struct marks *m, const struct mark_op *op, int error)
+{
+        char *where = strdup(op->where);
+
+        if (m->n_failures == m->cap_failures) {
+                size_t cap = m->cap_failures == 0 ? 16 : m->cap_failures * 2;
+                struct mark_failure *v = reallocarray(m->failures, cap, sizeof(*v));
+
+                if (!v) {
+                        free(where);
+                        return;
+                }
+                m->failures = v;
+                m->cap_failures = cap;
+        }
+        m->failures[m->n_failures++] = (struct mark_failure){
+                .object = op->object,
+                .group = op->group,
+                .error = -error,
+                .where = where,
+        };
+}
+
+/* A shortage is of the machine: the next call would fail as well. */
+static bool is_shortage(int r)
+{
+        return r == -ENOMEM || r == -ENOSPC || r == -EMFILE || r == -ENFILE;
+}
+
+/* Takes back the first n widening ops but those that had failed, last one first. */
+static void take_back(struct marks *m, const struct mark_op *ops, const bool *done, size_t n)
+{
+        for (size_t i = n; i-- > 0;) {
+                struct mark_op back = mark_op_inverse(&ops[i]);
+
+                if (done[i])
+                        (void)execute(m, &back);
+        }
+        close_empty_groups(m);
+}
+
+/* Where a mark that stays is reached by now may be another path than at first. */
+static void refresh_where(struct marks *m, const struct mark_op *op)
+{
+        struct mark *mark = markset_find(&m->placed, &op->group, &op->object);
+        char *where;
+
+        if (!mark || streq(mark->where, op->where))
+                return;
+        where = strdup(op->where);
+        if (!where)
+                return;
+        free(mark->where);
+        mark->where = where;
+}
+
+int marks_widen(struct marks *m, const struct markdiff *d)
+{
+        _cleanup_free_ bool *done = calloc(d->n_widen + 1, sizeof(*done));
+
+        forget_failures(m);
+        if (!done)
+                return -ENOMEM;
+        for (size_t i = 0; i < d->n_widen; i++) {
+                int r = execute(m, &d->widen[i]);
+
+                if (is_shortage(r)) {
+                        take_back(m, d->widen, done, i);
+                        return r;
+                }
+                if (r < 0)
+                        note_failure(m, &d->widen[i], r);
+                else
+                        refresh_where(m, &d->widen[i]);
+                done[i] = r == 0;
+        }
+        return 0;
+}
+
+void marks_narrow(struct marks *m, const struct markdiff *d)
+{
+        for (size_t i = 0; i < d->n_narrow; i++) {
+                int r = execute(m, &d->narrow[i]);
+
+                if (r < 0)
+                        note_failure(m, &d->narrow[i], r);
+        }
+        close_empty_groups(m);
+}
+
+const struct markset *marks_placed(const struct marks *m)
+{
+        return &m->placed;
+}
+
+const struct mark_failure *marks_failures(const struct marks *m, size_t *ret_n)
+{
+        *ret_n = m->n_failures;
+        return m->failures;
+}
+
+size_t marks_groups(const struct marks *m, struct fan_group *const **ret)
+{
+        *ret = m->groups;
+        return m->n_groups;
+}
+
+/* --- verification --- */
+
+/* The kernel adds ON_CHILD to the mask of every mark but those of directories. */
+static bool same_mark(const struct mark *placed, const struct mark *actual)
+{
+        uint64_t mask = actual->mask;
+
+        if ((placed->mask & FAN_EVENT_ON_CHILD) == 0)
+                mask &= ~(uint64_t)FAN_EVENT_ON_CHILD;
+        return placed->mask == mask && placed->ignore_mask == actual->ignore_mask &&
+               (actual->ignore_mask == 0 || (placed->ignore_surv == actual->ignore_surv &&
+                                             placed->ignore_new == actual->ignore_new)) &&
+               placed->evictable == actual->evictable;
+}
+
+static void report_mark(struct strbuf *report, const char *what, const struct mark *mark)
+{
+        if (!report)
+                return;
+        strbuf_addf(report, "%s: ", what);
+        mark_print(mark, report);
+        strbuf_addc(report, '\n');
+}
+
+/* All groups' marks as the kernel has them, with the paths we know. */
+static int read_actual(struct marks *m, struct markset *ret)
+{
+        struct markset all = MARKSET_NULL;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < m->n_groups; i++) {
+                _cleanup_markset_ struct markset one = MARKSET_NULL;
+
+                r = fan_group_read_marks(m->groups[i], &one);
+                for (size_t k = 0; r == 0 && k < one.n; k++) {
+                        const struct mark *actual = &one.marks[k];
+                        const struct mark *known = markset_find(&m->placed, &actual->group, &actual->object);
+                        struct mark *mark;
+                        char *where;
+
+                        r = markset_get(&all, &actual->group, &actual->object, known ? known->where : "", &mark);
+                        if (r < 0)
+                                break;
+                        where = mark->where;
+                        *mark = *actual;
+                        mark->where = where;
+                        mark->may_hang = known && known->may_hang;
+                        if (known && same_mark(known, actual))
+                                mark->mask = known->mask;
+                }
+        }
+        if (r < 0) {
+                markset_done(&all);
+                return r;
+        }
+        *ret = all;
+        return 0;
+}
+
+int marks_verify(struct marks *m, struct strbuf *report)
+{
+        _cleanup_markset_ struct markset actual = MARKSET_NULL;
+        struct markset old;
+        int r, n = 0;
+
+        if (m->params.mark)
+                return 0;
+        r = read_actual(m, &actual);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < m->placed.n; i++) {
+                const struct mark *placed = &m->placed.marks[i];
+                const struct mark *real = markset_find(&actual, &placed->group, &placed->object);
+
+                if (real && same_mark(placed, real))
+                        continue;
+                n++;
+                report_mark(report, real ? "changed" : "gone", real ? real : placed);
+        }
+        for (size_t i = 0; i < actual.n; i++) {
+                if (markset_find(&m->placed, &actual.marks[i].group, &actual.marks[i].object))
+                        continue;
+                n++;
+                report_mark(report, "not ours", &actual.marks[i]);
+        }
+        old = m->placed;
+        m->placed = actual;
+        actual = old;
+        return n;
+}
