@@ -35,6 +35,12 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/proc_read.c %D%/proc_read.h \
 	%D%/reload.c %D%/reload.h \
 	%D%/reporter.c %D%/reporter.h \
+	%D%/reporter_internal.h \
+	%D%/reporter_rules.c \
+	%D%/reporter_send.c \
+	%D%/reporter_shed.c \
+	%D%/reporter_snapshot.c \
+	%D%/reporter_windows.c \
 	%D%/resolve.c %D%/resolve.h \
 	%D%/runtime.c %D%/runtime.h \
 	%D%/sink.h \

@@ -29,7 +29,10 @@ struct reporter_params {
         void (*published)(void *userdata, const char *record, size_t len);
         void *userdata;
 };
-int reporter_new(const struct reporter_params *params, const struct settings *settings, struct reporter **ret);
+/* settings: those in force until the first generation (borrowed).  The sink is
+ * taken over on failure too.  Returns 0 or -ENOMEM. */
+int reporter_new(const struct reporter_params *params, const struct settings *settings,
+                 struct reporter **ret);
 void reporter_free(struct reporter *r);
 DEFINE_CLEANUP(struct reporter, reporter_free);
 
@@ -42,7 +45,8 @@ void reporter_set_generation(struct reporter *r, const struct generation *g);
  * cannot be recorded is counted and accounted for. */
 void reporter_event(struct reporter *r, const struct event *e, const struct match_hits *hits);
 
-/* A record that is no event.  fields: NAME, VALUE, ..., NULL. */
+/* A record that is no event.  fields: NAME, VALUE, ..., NULL; an empty value is
+ * left out. */
 void reporter_note(struct reporter *r, enum record_kind kind, int priority, const char *const *fields,
                    const char *format, ...) _printf_(5, 6);
 

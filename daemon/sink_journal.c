@@ -148,7 +148,8 @@ static ssize_t journal_send(struct sink *s, const struct iovec *records, size_t 
         if (r < 0)
                 return r;
         r = send_batch(j, records, n);
-        if (r == -EMSGSIZE || r == -ENOBUFS) /* the first of them: sendmmsg() stops before what it cannot send */
+        /* sendmmsg() stops before what it cannot send: it is the first of these */
+        if (r == -EMSGSIZE || r == -ENOBUFS)
                 r = send_large(j, &records[0]);
         if (r < 0 && r != -EAGAIN)
                 disconnect(j);

@@ -79,7 +79,8 @@ bool spool_has_room(const struct spool *s, int priority, size_t len)
 {
         size_t room = s->max_bytes / 100 * share(priority) + s->max_bytes % 100 * share(priority) / 100;
 
-        return len <= room && s->bytes <= room - len;
+        /* into an empty one anything goes: a record larger than all of it would never be told */
+        return s->count == 0 || (len <= room && s->bytes <= room - len);
 }
 
 static struct chunk *chunk_with_room(struct spool *s, size_t need)

@@ -7,7 +7,7 @@
  * Shedding is by priority: a record is accepted only while the fill is below its
  * priority's share (debug and info 70 %, notice 80 %, warning 90 %, err and above,
  * and records that are no events, 100 %), so that a flood of notices leaves room
- * for the alert behind it.
+ * for the alert behind it.  An empty spool takes any record.
  */
 
 #include "base.h"

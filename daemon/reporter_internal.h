@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/* The reporter's own parts, shared by its files and nobody else. */
+
+#include "coalesce.h"
+#include "limit.h"
+#include "reporter.h"
+#include "shed.h"
+#include "spool.h"
+
+struct rule_account {
+        struct rule_counters *all; /* sorted by name; owns the names */
+        size_t n;
+        uint32_t *of_rule;         /* index in all of each rule of the generation in force; may be NULL */
+        struct rule_counters lost; /* counts for rules without a place: memory was short */
+};
+
+struct reporter {
+        struct reporter_params params;
+        char stream[33];
+        const struct settings *settings; /* in force */
+        const struct generation *generation; /* NULL before the first */
+
+        struct coalescer *coalescer;
+        struct limiter *limiter; /* NULL: memory was short, no limits */
+        struct rule_account rules;
+        uint64_t seq;
+
+        struct match_hits allowed; /* the hits of an event that no limit holds back */
+        struct strbuf record, names;
+
+        struct spool *spool;
+        struct shed shed;
+        uint64_t shed_due_usec;  /* when the account is told at the latest, room permitting */
+
+        struct sink *sink;
+        bool blocked;            /* the sink said -EAGAIN */
+        int away_errno;          /* positive; 0 = the sink is there */
+        uint64_t backoff_usec, retry_usec;
+};
+
+/* reporter.c */
+
+/* A record of an event, or of what a window merged (closing). */
+void reporter_record(struct reporter *r, const struct event *e, const struct match_hits *hits, bool closing);
+/* What record_begin() needs for the record with the next number. */
+struct record_context reporter_context(const struct reporter *r);
+
+/* Takes r->record into the spool under the next number, shows it to followers.
+ * names: of its rules, for the account of what was shed; NULL: no event.
+ * Returns 0, or the negative errno for which it was shed. */
+int reporter_push(struct reporter *r, int priority, const char *names, uint32_t events);
+
+/* reporter_windows.c: coalesce and limit windows */
+bool reporter_coalesce(struct reporter *r, const struct event *e, const struct match_hits *hits);
+/* The hits that may be recorded; NULL when every rule is over its limit. */
+const struct match_hits *reporter_limit(struct reporter *r, const struct event *e,
+                                        const struct match_hits *hits);
+void reporter_close_windows(struct reporter *r, bool all);
+
+/* reporter_shed.c: what could not be recorded, told */
+void reporter_tell_shed(struct reporter *r, bool now);
+void reporter_tell_limited(struct reporter *r, const struct limited *l);
+
+/* reporter_rules.c */
+void rule_account_done(struct rule_account *a);
+void rule_account_set(struct rule_account *a, const struct rules *rules);
+/* Where a rule of the generation in force is counted; never NULL. */
+struct rule_counters *rule_account_of(struct rule_account *a, uint32_t rule);
+
+/* reporter_snapshot.c: what the closing record of a window is made of */
+struct snapshot {
+        struct event event; /* points at actor */
+        struct actor actor;
+        struct match_hits hits;
+};
+/* One allocation with all the event refers to; free() it.  NULL: memory was short. */
+struct snapshot *snapshot_new(const struct event *e, const struct match_hits *hits);
+/* A later event of the same window. */
+void snapshot_update(struct snapshot *s, const struct event *e);
