@@ -30,8 +30,8 @@ awk '
 done >"${TMPDIR:-/tmp}/size.$$"
 verdict 'no function has more than 100 lines' "$(cat "${TMPDIR:-/tmp}/size.$$")"
 
-awk 'length > 110 { print FILENAME ":" FNR ": " length " columns" }' $sources >"${TMPDIR:-/tmp}/size.$$"
-verdict 'no line has more than 110 columns' "$(cat "${TMPDIR:-/tmp}/size.$$")"
+LC_ALL=C.UTF-8 grep -nE '^.{121,}$' $sources >"${TMPDIR:-/tmp}/size.$$"
+verdict 'no line has more than 120 columns' "$(cut -c1-100 "${TMPDIR:-/tmp}/size.$$")"
 
 awk '!/^#/ && NF && NF < 3 { print FILENAME ":" FNR ": no reason" }' "$exceptions" >"${TMPDIR:-/tmp}/size.$$"
 verdict 'each exception has a reason' "$(cat "${TMPDIR:-/tmp}/size.$$")"
