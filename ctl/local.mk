@@ -4,6 +4,7 @@ bin_PROGRAMS += fawatchctl
 
 fawatchctl_CFLAGS = $(AM_CFLAGS) $(LIBSYSTEMD_CFLAGS) $(JANSSON_CFLAGS)
 fawatchctl_SOURCES = \
+	%D%/ask.c \
 	%D%/client.c %D%/client.h \
 	%D%/cmd.h \
 	%D%/cmd_check.c \
@@ -14,5 +15,9 @@ fawatchctl_SOURCES = \
 	%D%/cmd_reload.c \
 	%D%/cmd_rules.c \
 	%D%/cmd_status.c \
-	%D%/main.c
+	%D%/edit_file.c %D%/edit_file.h \
+	%D%/edit_target.c %D%/edit_target.h \
+	%D%/main.c \
+	%D%/print.c %D%/print.h \
+	%D%/ruleset.c %D%/ruleset.h
 fawatchctl_LDADD = daemon/libconfread.a $(CORE_LIBS) $(LIBSYSTEMD_LIBS) $(JANSSON_LIBS)

@@ -13,7 +13,10 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/build.c %D%/build.h \
 	%D%/check.c %D%/check.h \
 	%D%/control.c %D%/control.h \
+	%D%/control_filter.c %D%/control_filter.h \
+	%D%/control_internal.h \
 	%D%/control_json.c %D%/control_json.h \
+	%D%/control_methods.c \
 	%D%/daemon.c %D%/daemon.h \
 	%D%/daemon_state.h \
 	%D%/fan_group.c %D%/fan_group.h \
@@ -24,6 +27,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/log.c %D%/log.h \
 	%D%/mark_path.c %D%/mark_path.h \
 	%D%/marks.c %D%/marks.h \
+	%D%/mount_fds.c %D%/mount_fds.h \
 	%D%/mounts.c %D%/mounts.h \
 	%D%/names.c %D%/names.h \
 	%D%/notes.c %D%/notes.h \

@@ -6,7 +6,12 @@ lib_libcore_a_CFLAGS = $(AM_CFLAGS) $(LIBCONFIG_CFLAGS) $(PCRE2_CFLAGS) $(LIBGCR
 lib_libcore_a_SOURCES = \
 	%D%/arena.c %D%/arena.h \
 	%D%/base.h \
+	%D%/cgroup.c %D%/cgroup.h \
 	%D%/coalesce.c %D%/coalesce.h \
+	%D%/conf_blame.c %D%/conf_blame.h \
+	%D%/conf_lex.c %D%/conf_lex.h \
+	%D%/conf_print.c %D%/conf_print.h \
+	%D%/conf_value.c %D%/conf_value.h \
 	%D%/conftree.c %D%/conftree.h \
 	%D%/counters.c %D%/counters.h \
 	%D%/decode.c %D%/decode.h \
@@ -17,7 +22,6 @@ lib_libcore_a_SOURCES = \
 	%D%/fdinfo.c %D%/fdinfo.h \
 	%D%/generation.c %D%/generation.h \
 	%D%/hash.c %D%/hash.h \
-	%D%/message_ids.c %D%/message_ids.h \
 	%D%/limit.c %D%/limit.h \
 	%D%/lru.c %D%/lru.h \
 	%D%/markdiff.c %D%/markdiff.h \
@@ -28,6 +32,8 @@ lib_libcore_a_SOURCES = \
 	%D%/match_internal.h \
 	%D%/match_place.c \
 	%D%/message.c %D%/message.h \
+	%D%/message_ids.c %D%/message_ids.h \
+	%D%/objects.c %D%/objects.h \
 	%D%/pattern.c %D%/pattern.h \
 	%D%/pattern_translate.c %D%/pattern_translate.h \
 	%D%/plan.c %D%/plan.h \
@@ -35,11 +41,14 @@ lib_libcore_a_SOURCES = \
 	%D%/plan_internal.h \
 	%D%/plan_price.c \
 	%D%/plan_print.c \
+	%D%/proc_text.c %D%/proc_text.h \
 	%D%/record.c %D%/record.h \
 	%D%/record_fields.c %D%/record_fields.h \
 	%D%/record_json.c \
 	%D%/rules.c %D%/rules.h \
+	%D%/rules_build.h \
 	%D%/rules_check.c \
+	%D%/rules_clause.c \
 	%D%/rules_lint.c \
 	%D%/rules_parse.c \
 	%D%/rules_print.c \
