@@ -79,20 +79,22 @@ static bool is_spent(struct walk *w, const struct match_clause *c)
         return true;
 }
 
-/* The bits that entry e takes of this event, before any condition but the path's. */
-static uint32_t bits_of(const struct walk *w, const struct match_entry *e, bool self)
+/* The bits that entry e takes of this event, before any condition but the path's.
+ * The root of a mount below the clause's path is not the path itself. */
+static uint32_t bits_of(const struct walk *w, const struct match_entry *e, bool at_node)
 {
         const struct match_clause *c = &w->m->clauses[e->clause];
+        bool self = at_node && e->below[0] == '\0';
 
         if (!fits_source(w, e, c->kind) || (w->alias && c->kind == CLAUSE_WATCH && !(e->own && self)))
                 return 0;
         return (self ? c->events_self : c->events) & e->events & w->events;
 }
 
-static void take(struct walk *w, const struct match_entry *e, bool self)
+static void take(struct walk *w, const struct match_entry *e, bool at_node)
 {
         const struct match_clause *c = &w->m->clauses[e->clause];
-        uint32_t bits = bits_of(w, e, self);
+        uint32_t bits = bits_of(w, e, at_node);
 
         if (c->until && is_spent(w, c))
                 return;

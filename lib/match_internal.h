@@ -73,7 +73,7 @@ struct match_entry {
         bool own;
         bool needs_dir;        /* of a literal: its pattern ended in '/' */
         const struct pattern *pattern; /* of the list of patterns */
-        const char *below;     /* what an anchored pattern is compared with first */
+        const char *below;     /* its place's: what an anchored pattern is compared with first */
 };
 
 struct match_node {

@@ -16,8 +16,10 @@ core_unit_tests = \
 	%D%/unit/test-arena \
 	%D%/unit/test-coalesce \
 	%D%/unit/test-conftree \
+	%D%/unit/test-counters \
 	%D%/unit/test-decode \
 	%D%/unit/test-diag \
+	%D%/unit/test-escape \
 	%D%/unit/test-fdinfo \
 	%D%/unit/test-generation \
 	%D%/unit/test-limit \
@@ -26,11 +28,15 @@ core_unit_tests = \
 	%D%/unit/test-markset \
 	%D%/unit/test-match \
 	%D%/unit/test-match-actor \
+	%D%/unit/test-match-model \
+	%D%/unit/test-message \
 	%D%/unit/test-pattern \
 	%D%/unit/test-plan \
 	%D%/unit/test-rules \
 	%D%/unit/test-scan \
 	%D%/unit/test-settings \
+	%D%/unit/test-shed \
+	%D%/unit/test-spool \
 	%D%/unit/test-strbuf \
 	%D%/unit/test-units \
 	%D%/unit/test-vocab \
@@ -38,6 +44,8 @@ core_unit_tests = \
 
 # unit tests of the edge; what needs root skips itself and says so
 daemon_unit_tests = \
+	%D%/unit/test-conf-read \
+	%D%/unit/test-control \
 	%D%/unit/test-fan-group
 
 # enumerated models
@@ -51,6 +59,8 @@ TESTS += $(core_unit_tests) $(daemon_unit_tests) $(model_tests)
 endif
 # what a test links that names nothing itself (its source is its own name + .c)
 LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_control_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 # goldens: text in, text out

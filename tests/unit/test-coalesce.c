@@ -299,6 +299,9 @@ static void test_feedback(void **state)
                 { "a busy writer", { { "/srv/log", 0, 100 * MSEC } }, 1, SEC, 600 * SEC, 130, 100, false },
                 { "a writer in step with the window",
                   { { "/srv/log", 0, 1100 * MSEC } }, 1, SEC, 600 * SEC, 60, 50, false },
+                { "a writer of pairs in step with the window",
+                  { { "/srv/log", 0, 1100 * MSEC }, { "/srv/log", 0, 1100 * MSEC } }, 2, SEC, 600 * SEC, 110, 90,
+                  false },
                 { "a busy writer, coalescing off", { { "/srv/log", 0, 2 * MSEC } }, 1, 0, 600 * SEC, 30000, 29000,
                   false },
                 { "a calm writer, coalescing off", { { "/srv/log", 0, 20 * MSEC } }, 1, 0, 600 * SEC, 3000, 3000,
@@ -321,6 +324,29 @@ static void test_feedback(void **state)
                 assert_in_range(o.last_minute, cases[i].min_last_minute, cases[i].max_last_minute);
                 assert_int_equal(o.feedback > 0, cases[i].feedback);
         }
+}
+
+/* Where records never pause, an event right after one proves nothing. */
+static void test_busy_machine(void **state)
+{
+        _cleanup_(coalescer_freep) struct coalescer *c = coalescer_new(8, free_payload);
+        struct coalesced done;
+        uint64_t n_done = 0;
+
+        for (uint64_t at = 0; at < 600 * SEC; at += 50 * MSEC) {
+                struct coalesce_offer other = write_of("/b", SEC, at);
+
+                other.events = EV_CREATE;
+                assert_int_equal(offer(c, &other), COALESCE_REPORT);
+                while (coalescer_next(c, T0 + at, &done)) {
+                        assert_false(done.feedback);
+                        n_done++;
+                }
+                if (at % (350 * MSEC) == 0)
+                        offer_at(c, "/a", SEC, at);
+        }
+        /* each window of a second takes three writes: one reported, two merged */
+        assert_in_range(n_done, 600 * 1000 / 1050 - 1, 600 * 1000 / 1050 + 1);
 }
 
 /* The windows of a chain double up to a minute, and it is called feedback once. */
@@ -356,7 +382,7 @@ int main(void)
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_window),  cmocka_unit_test(test_keys),    cmocka_unit_test(test_off),
                 cmocka_unit_test(test_payload), cmocka_unit_test(test_bounded), cmocka_unit_test(test_order),
-                cmocka_unit_test(test_feedback), cmocka_unit_test(test_stretch),
+                cmocka_unit_test(test_feedback), cmocka_unit_test(test_busy_machine), cmocka_unit_test(test_stretch),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
