@@ -22,6 +22,9 @@ lib_libcore_a_SOURCES = \
 	%D%/fdinfo.c %D%/fdinfo.h \
 	%D%/generation.c %D%/generation.h \
 	%D%/hash.c %D%/hash.h \
+	%D%/interest.h \
+	%D%/interest_mark.c \
+	%D%/interest_mask.c \
 	%D%/limit.c %D%/limit.h \
 	%D%/lru.c %D%/lru.h \
 	%D%/markdiff.c %D%/markdiff.h \

@@ -83,7 +83,7 @@ fuzz_main =
 else
 fuzz_main = %D%/fuzz/standalone.c
 endif
-EXTRA_DIST += %D%/fuzz/standalone.c
+EXTRA_DIST += %D%/fuzz/standalone.c %D%/unit/sample-event.h
 tests_fuzz_fuzz_control_SOURCES = %D%/fuzz/fuzz-control.c $(fuzz_main)
 tests_fuzz_fuzz_control_LDADD = $(DAEMON_LIBS)
 tests_fuzz_fuzz_control_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
@@ -105,6 +105,8 @@ tests_fuzz_fuzz_scan_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 TESTS += %D%/fuzz/replay.sh
 
 # the walls of the architecture
+check_PROGRAMS += %D%/lint/print-names
+tests_lint_print_names_LDADD = $(CORE_LIBS)
 lint_tests = \
 	%D%/lint/layering.sh \
 	%D%/lint/man.sh \
