@@ -4,7 +4,7 @@
  * A rule set as the administrator wrote it: plain, immutable data.  Built by
  * rules_parse() from texts; printed again by rules_print(); read by the planner
  * and the matcher.  Nothing here knows the machine: paths are not resolved,
- * user names are not looked up.  DESIGN.md 2 is the language.
+ * user names are not looked up.  fawatchd.rules(5) is the language.
  */
 
 #include "arena.h"
@@ -17,6 +17,7 @@ struct source {
         unsigned line;
 };
 
+/* In a rule set always a set: sorted, each value once. */
 struct strings {
         const char *const *v;
         size_t n;
@@ -67,6 +68,7 @@ struct clause {
 };
 
 #define COALESCE_UNSET UINT64_MAX
+#define RULE_DEFAULT_PRIORITY 5 /* notice */
 
 struct rule {
         struct clause clause; /* name = the rule's name */
@@ -145,10 +147,11 @@ void rules_print(const struct rules *rules, bool with_sources, struct strbuf *ou
 /* One watch or ignore alone, as rules_print() would. */
 void rules_print_watch(const struct rule *rule, struct strbuf *out);
 void rules_print_ignore(const struct clause *ignore, struct strbuf *out);
+void rules_print_actors(const struct actor_set *set, struct strbuf *out);
 
 struct rules_diff {
-        size_t added, removed, changed; /* watches and ignores together */
-        struct strbuf *text;            /* one line each: "+ watch etc", "- ignore x", "~ watch web"; may be NULL */
+        size_t added, removed, changed; /* watches, ignores and sets of actors together */
+        struct strbuf *text;            /* one line each: "+ watch etc", "- ignore x", "~ actors pkg"; may be NULL */
 };
 /* What changes from one set to the other, by name and canonical text; either may be NULL (empty). */
 void rules_compare(const struct rules *before, const struct rules *after, struct rules_diff *diff);

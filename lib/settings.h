@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 /*
- * fawatchd.conf and fawatchd.conf.d: the daemon's settings (DESIGN.md 2,
- * "Settings").  A later file overrides an earlier one, setting by setting.
+ * fawatchd.conf and fawatchd.conf.d: the daemon's settings.
+ * A later file overrides an earlier one, setting by setting.
  */
 
 #include "rules.h"
