@@ -60,6 +60,7 @@ endif
 # what a test links that names nothing itself (its source is its own name + .c)
 LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_control_SOURCES = %D%/unit/test-control.c ctl/client.c ctl/client.h
 tests_unit_test_control_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 

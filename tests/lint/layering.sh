@@ -19,16 +19,24 @@ only() {
 }
 includes() { printf '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"](%s)[>"]' "$1"; }
 
-# The rooms.  fawatchctl reads rule files exactly as the daemon does, without a daemon.
-outside_of() { # WHAT ROOM REGEX [ALLOWED]
-    local found
-    found=$(grep -nE "$(includes "$3")" "$2"/*.[ch] | grep -vE "${4:-^$}")
-    verdict "$1" "$found"
+# The rooms.  Each quoted include must be a file of the room itself or of one below it.
+rooms() { # ROOM ROOM...: what the first includes is in one of these
+    local room=$1 file line header place found=
+    while IFS=: read -r file line header; do
+        header=$(sed -E 's/^[^"]*"([^"]*)".*/\1/' <<<"$header")
+        case $header in */*) place=$header ;; *)
+            place=
+            for r; do [ ! -e "$r/$header" ] || { place=$r/$header; break; }; done ;;
+        esac
+        # fawatchctl reads rule files exactly as the daemon does, without a daemon
+        [ "$room $place" != 'ctl daemon/conf_read.h' ] || continue
+        case " $* " in *" ${place%%/*} "*) ;; *) found+="$file:$line: $header"$'\n' ;; esac
+    done < <(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$room"/*.[ch])
+    verdict "$room includes nothing but of $*" "${found%$'\n'}"
 }
-outside_of 'lib includes nothing of daemon or ctl' lib '(\.\./)?(daemon|ctl)/.*'
-outside_of 'ctl includes nothing of daemon but the rule file reader' ctl '(\.\./)?daemon/.*' \
-    'daemon/conf_read\.h"'
-outside_of 'daemon includes nothing of ctl' daemon '(\.\./)?ctl/.*'
+rooms lib
+rooms daemon lib
+rooms ctl lib
 
 # libconfig builds its own tree; ours, with file and line, is made in one place.
 only libconfig "$(includes 'libconfig\.h')" lib/conftree.c
