@@ -182,6 +182,7 @@ static void note_failure(struct marks *m, const struct mark_op *op, int error)
                 .object = op->object,
                 .group = op->group,
                 .error = -error,
+                .uncovered = op->add && !op->ignore ? op->bits : 0,
                 .where = where,
         };
 }
@@ -242,13 +243,44 @@ int marks_widen(struct marks *m, const struct markdiff *d)
         return 0;
 }
 
+/* Can an event meet both marks? */
+static bool overlap(const struct mark_object *a, const struct mark_object *b)
+{
+        if (a->kind == MARK_MOUNT || b->kind == MARK_MOUNT)
+                return mark_object_compare(a, b) == 0;
+        return a->sdev_major == b->sdev_major && a->sdev_minor == b->sdev_minor;
+}
+
+/*
+ * Where a mark that was to take over could not be placed, the one that it replaces
+ * keeps those bits: surplus events are filtered, missing ones are lost.  What is
+ * withheld stays in the difference and goes when the failure is mended.
+ */
+static uint64_t withheld(const struct marks *m, size_t n_failures, const struct mark_op *op)
+{
+        uint64_t bits = 0;
+
+        if (op->add || op->ignore)
+                return 0;
+        for (size_t i = 0; i < n_failures; i++)
+                if (group_key_compare(&m->failures[i].group, &op->group) == 0 &&
+                    overlap(&m->failures[i].object, &op->object))
+                        bits |= m->failures[i].uncovered;
+        return bits & op->bits;
+}
+
 void marks_narrow(struct marks *m, const struct markdiff *d)
 {
-        for (size_t i = 0; i < d->n_narrow; i++) {
-                int r = execute(m, &d->narrow[i]);
+        size_t n_widening = m->n_failures;
 
+        for (size_t i = 0; i < d->n_narrow; i++) {
+                struct mark_op op = d->narrow[i];
+                int r;
+
+                op.bits &= ~withheld(m, n_widening, &op);
+                r = op.bits == 0 ? 0 : execute(m, &op);
                 if (r < 0)
-                        note_failure(m, &d->narrow[i], r);
+                        note_failure(m, &op, r);
         }
         close_empty_groups(m);
 }

@@ -9,6 +9,9 @@
 
 void markdiff_done(struct markdiff *d)
 {
+        for (size_t i = 0; i < d->n_copies; i++)
+                free(d->copies[i]);
+        free(d->copies);
         free(d->widen);
         free(d->narrow);
         *d = (struct markdiff){};
@@ -17,7 +20,7 @@ void markdiff_done(struct markdiff *d)
 /* The ops of both lists as they are found; the first failed allocation sticks. */
 struct builder {
         struct markdiff diff;
-        size_t cap_widen, cap_narrow;
+        size_t cap_widen, cap_narrow, cap_copies;
         bool no_memory;
 };
 
@@ -37,6 +40,30 @@ static void push(struct builder *b, struct mark_op **list, size_t *n, size_t *ca
                 *cap = bigger;
         }
         (*list)[(*n)++] = *op;
+}
+
+static const char *keep_copy(struct builder *b, const char *where)
+{
+        struct markdiff *d = &b->diff;
+        char *copy;
+
+        if (d->n_copies == b->cap_copies) {
+                size_t bigger = b->cap_copies == 0 ? 16 : b->cap_copies * 2;
+                char **v = reallocarray(d->copies, bigger, sizeof(*v));
+
+                if (!v) {
+                        b->no_memory = true;
+                        return "";
+                }
+                d->copies = v;
+                b->cap_copies = bigger;
+        }
+        copy = strdup(where);
+        if (!copy) {
+                b->no_memory = true;
+                return "";
+        }
+        return d->copies[d->n_copies++] = copy;
 }
 
 static void widen(struct builder *b, const struct mark_op *op)
@@ -118,7 +145,7 @@ static void compare(struct builder *b, const struct mark *placed, const struct m
         static const struct mark none;
         const struct mark *p = placed ? placed : &none, *w = wanted ? wanted : &none;
         const struct mark *subject = wanted ? wanted : placed;
-        const char *where = subject->where;
+        const char *where = wanted ? wanted->where : keep_copy(b, placed->where);
         struct mark old = placed ? *placed : *wanted;
         bool renew = ignore_must_be_renewed(p, w);
         uint64_t ignore_off = renew ? p->ignore_mask : p->ignore_mask & ~w->ignore_mask;

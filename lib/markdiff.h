@@ -24,17 +24,19 @@ struct mark_op { /* exactly one fanotify_mark call */
         bool ignore_surv, ignore_new, evictable;
         bool may_hang; /* as in struct mark */
         uint64_t bits;
-        const char *where; /* borrowed from the mark */
+        const char *where; /* of the wanted mark, borrowed; of one that only goes, a copy in the markdiff */
 };
 
 struct markdiff {
         struct mark_op *widen, *narrow;
         size_t n_widen, n_narrow;
+        char **copies; /* of paths of marks that go: placed changes while the ops are made */
+        size_t n_copies;
 };
 void markdiff_done(struct markdiff *d);
 #define _cleanup_markdiff_ _cleanup_(markdiff_done)
 
-/* Borrows `where` from both sets: use it before they change.  0 or -ENOMEM. */
+/* Borrows `where` from wanted, which must outlive it.  0 or -ENOMEM. */
 int markdiff_build(const struct markset *placed, const struct markset *wanted, struct markdiff *ret);
 /* What a successful op does to the placed set (finds, inserts or removes the mark).  0 or -ENOMEM. */
 int mark_op_apply(struct markset *placed, const struct mark_op *op);
