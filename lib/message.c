@@ -60,48 +60,44 @@ static void add_rename(const struct event *e, struct strbuf *out)
         }
 }
 
-static void add_verb(const struct event *e, uint32_t bit, struct strbuf *out)
-{
-        static const struct {
-                uint32_t bit;
-                const char *verb;
-        } verbs[] = {
-                { EV_CREATE, "created" },
-                { EV_DELETE | EV_DELETE_SELF, "deleted" },
-                { EV_MODIFY, "modified" },
-                { EV_CLOSE_WRITE, "written" },
-                { EV_ATTRIB, "attributes changed" },
-                { EV_ACCESS, "read" },
-                { EV_OPEN, "opened" },
-                { EV_OPEN_EXEC, "executed" },
-                { EV_CLOSE_NOWRITE, "closed" },
-                { EV_MOVE_SELF, "moved" },
-                { EV_FS_ERROR, "raised a filesystem error" },
-                { EV_REPLACED, "replaced" },
-                { EV_CHANGED, "changed" },
-        };
+/* In an order that reads as things happen; the kernel does not tell which came first. */
+static const struct {
+        uint32_t event;
+        const char *verb;
+} verbs[] = {
+        { EV_REPLACED, "replaced" },
+        { EV_CREATE, "created" },
+        { EV_RENAME, NULL }, /* add_rename() */
+        { EV_MOVE_SELF, "moved" },
+        { EV_OPEN, "opened" },
+        { EV_OPEN_EXEC, "executed" },
+        { EV_ACCESS, "read" },
+        { EV_CHANGED, "changed" },
+        { EV_MODIFY, "modified" },
+        { EV_CLOSE_WRITE, "written" },
+        { EV_ATTRIB, "attributes changed" },
+        { EV_CLOSE_NOWRITE, "closed" },
+        { EV_FS_ERROR, "raised a filesystem error" },
+        { EV_DELETE_SELF, "deleted" },
+        { EV_DELETE, "deleted" },
+};
 
-        if (bit == EV_RENAME) {
-                add_rename(e, out);
-                return;
-        }
-        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                if (verbs[i].bit & bit)
-                        strbuf_adds(out, verbs[i].verb);
-}
-
-/* "created, modified and deleted", in the fixed order of events. */
+/* "created, modified and deleted" */
 static void add_verbs(const struct event *e, uint32_t events, struct strbuf *out)
 {
         if (events & EV_MODIFY)
                 events &= ~(uint32_t)EV_CLOSE_WRITE; /* says nothing more */
         if (events & EV_OPEN_EXEC)
                 events &= ~(uint32_t)EV_OPEN;
-        for (uint32_t left = events, bit; left; left &= ~bit) {
-                bit = left & -left;
-                if (left != events)
-                        strbuf_adds(out, left == bit ? " and " : ", ");
-                add_verb(e, bit, out);
+        for (size_t i = 0, n = 0; i < ELEMENTSOF(verbs); i++) {
+                if (!(events & verbs[i].event))
+                        continue;
+                if (n++ > 0)
+                        strbuf_adds(out, n < (size_t)__builtin_popcount(events) ? ", " : " and ");
+                if (verbs[i].verb)
+                        strbuf_adds(out, verbs[i].verb);
+                else
+                        add_rename(e, out);
         }
         if (events & EV_REPLACED && e->cause.p) {
                 strbuf_adds(out, " through ");

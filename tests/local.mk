@@ -32,6 +32,8 @@ core_unit_tests = \
 	%D%/unit/test-message \
 	%D%/unit/test-pattern \
 	%D%/unit/test-plan \
+	%D%/unit/test-record \
+	%D%/unit/test-record-json \
 	%D%/unit/test-rules \
 	%D%/unit/test-scan \
 	%D%/unit/test-settings \
@@ -46,7 +48,10 @@ core_unit_tests = \
 daemon_unit_tests = \
 	%D%/unit/test-conf-read \
 	%D%/unit/test-control \
-	%D%/unit/test-fan-group
+	%D%/unit/test-fan-group \
+	%D%/unit/test-reporter \
+	%D%/unit/test-sink-journal \
+	%D%/unit/test-sink-stdout
 
 # enumerated models
 model_tests = %D%/model/test-reload
@@ -63,6 +68,9 @@ tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_control_SOURCES = %D%/unit/test-control.c ctl/client.c ctl/client.h
 tests_unit_test_control_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_sink_stdout_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_sink_journal_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_reporter_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 # goldens: text in, text out
 check_PROGRAMS += %D%/golden/rules-print %D%/golden/plan-print
