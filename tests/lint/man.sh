@@ -26,8 +26,10 @@ same_options() {
     verdict "$1: every option has an entry" "$(comm -23 <(sort -u <<<"$2") <(options_of "$1"))"
     verdict "$1: no entry for an option that is not there" "$(comm -13 <(sort -u <<<"$2") <(options_of "$1"))"
 }
-getopt_names() { # FILE...: first members of the struct option tables
-    sed -nE 's/^[[:space:]]*\{ *"([a-z][a-z-]*)", *(no|required|optional)_argument.*/\1/p' "$@"
+# the tables of options: of getopt itself, and fawatchctl's own { OPT_X, "name", ... }
+getopt_names() { # FILE...
+    sed -nE -e 's/^[[:space:]]*\{ *"([a-z][a-z-]*)", *(no|required|optional)_argument.*/\1/p' \
+        -e 's/^[[:space:]]*\{ *OPT_[A-Z_]+, *"([a-z][a-z-]*)",.*/\1/p' "$@"
 }
 
 for page in $pages; do
