@@ -56,7 +56,8 @@ lib_libcore_a_SOURCES = \
 	%D%/rules_build.h \
 	%D%/rules_check.c \
 	%D%/rules_clause.c \
-	%D%/rules_lint.c \
+	%D%/rules_lint.c %D%/rules_lint.h \
+	%D%/rules_lint_set.c \
 	%D%/rules_parse.c \
 	%D%/rules_print.c \
 	%D%/rules_scan.c %D%/rules_scan.h \
