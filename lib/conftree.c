@@ -3,8 +3,8 @@
 
 #include <libconfig.h>
 
-#include "conf_blame.h"
 #include "conf_lex.h"
+#include "conf_syntax.h"
 #include "conftree.h"
 #include "rules_scan.h"
 #include "strbuf.h"
@@ -123,17 +123,17 @@ static int convert(struct conversion *c, const config_setting_t *setting, bool r
         return 0;
 }
 
-static int refuse(const struct conf_text *file, const config_t *config, const char *text, struct diag *diag)
+static int check_syntax(const struct conf_text *file, const char *text, struct diag *diag)
 {
         _cleanup_strbuf_ struct strbuf why = STRBUF_NULL;
-        const char *reason = config_error_text(config);
-        unsigned line = conf_blame(text, strlen(text), reason ? reason : "syntax error",
-                                   (unsigned)MAX_OF(config_error_line(config), 0), &why);
+        unsigned line = conf_syntax_check(text, strlen(text), &why);
 
         if (strbuf_failed(&why))
                 return -ENOMEM;
+        if (line == 0)
+                return 0;
         diag_add(diag, DIAG_ERROR, file->name, line, "%s", strbuf_str(&why));
-        return diag->out_of_memory ? -ENOMEM : -EINVAL;
+        return -EINVAL;
 }
 
 int conftree_parse(const struct conf_text *file, struct arena *arena, struct diag *diag,
@@ -149,8 +149,16 @@ int conftree_parse(const struct conf_text *file, struct arena *arena, struct dia
         r = rules_scan(file, diag, &text);
         if (r < 0)
                 return r;
-        if (config_read_string(&config, text) != CONFIG_TRUE)
-                return refuse(file, &config, text, diag);
+        r = check_syntax(file, text, diag);
+        if (r < 0)
+                return r;
+        if (config_read_string(&config, text) != CONFIG_TRUE) {
+                const char *reason = config_error_text(&config);
+
+                diag_add(diag, DIAG_ERROR, file->name, (unsigned)MAX_OF(config_error_line(&config), 0), "%s",
+                         reason ? reason : "libconfig refuses it");
+                return -EINVAL;
+        }
 
         root = arena_alloc(arena, sizeof(*root));
         c.lexer = lexer_init(text, strlen(text));

@@ -28,7 +28,7 @@ struct conf_node {
 };
 
 /*
- * rules_scan() and libconfig, in this order.  Errors go to diag; there may be
+ * rules_scan(), conf_syntax_check() and libconfig, in this order.  Errors go to diag; there may be
  * some although a tree was written (the scan's, with the text mended), so that
  * the caller can look for more.  The tree and its strings are in the arena; its
  * sources borrow file->name.

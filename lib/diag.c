@@ -16,7 +16,23 @@ void diag_done(struct diag *d)
         *d = DIAG_NULL;
 }
 
-/* Formats into one readable line: what the text quotes from a file may hold any byte. */
+/* One readable line: what the text quotes from a file may hold any byte.  A
+ * backslash stays one, for most of them are advice ("write \\xe9"). */
+static void add_readable(const char *text, size_t len, struct strbuf *out)
+{
+        const char *end = text + len;
+
+        while (text < end) {
+                const char *stop = memchr(text, '\\', (size_t)(end - text));
+
+                escape_text(text, (size_t)((stop ? stop : end) - text), out);
+                if (!stop)
+                        return;
+                strbuf_addc(out, '\\');
+                text = stop + 1;
+        }
+}
+
 static _printf_(1, 0) char *format_text(const char *format, va_list args)
 {
         _cleanup_strbuf_ struct strbuf line = STRBUF_NULL;
@@ -27,7 +43,7 @@ static _printf_(1, 0) char *format_text(const char *format, va_list args)
                 raw = NULL; /* vasprintf(3) leaves it undefined */
                 return NULL;
         }
-        escape_text(raw, (size_t)len, &line);
+        add_readable(raw, (size_t)len, &line);
         return strbuf_steal(&line);
 }
 

@@ -8,13 +8,9 @@ lib_libcore_a_SOURCES = \
 	%D%/base.h \
 	%D%/cgroup.c %D%/cgroup.h \
 	%D%/coalesce.c %D%/coalesce.h \
-	%D%/conf_blame.c %D%/conf_blame.h \
 	%D%/conf_lex.c %D%/conf_lex.h \
 	%D%/conf_print.c %D%/conf_print.h \
-	%D%/conf_value.c %D%/conf_value.h \
-	%D%/conf_blame.c %D%/conf_blame.h \
-	%D%/conf_lex.c %D%/conf_lex.h \
-	%D%/conf_print.c %D%/conf_print.h \
+	%D%/conf_syntax.c %D%/conf_syntax.h \
 	%D%/conf_value.c %D%/conf_value.h \
 	%D%/conftree.c %D%/conftree.h \
 	%D%/counters.c %D%/counters.h \

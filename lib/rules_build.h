@@ -84,6 +84,12 @@ bool rules_read_events(struct conf_reader *r, const struct conf_node *node, enum
 bool rules_read_types(struct conf_reader *r, const struct conf_node *node, uint32_t *ret);
 bool rules_read_priority(struct conf_reader *r, const struct conf_node *node, int *ret);
 
-/* What no single key can tell: which of them go together.  has_path: there is
- * a `path`, if perhaps a wrong one. */
-void rules_check_clause(struct conf_reader *r, enum clause_kind kind, bool has_path, const struct clause *clause);
+/* Which keys a clause was written with, right or wrong. */
+struct clause_keys {
+        bool path;
+        bool unknown;        /* one that is none */
+        size_t n_conditions; /* all but `enabled` */
+};
+/* What no single key can tell: which of them go together. */
+void rules_check_clause(struct conf_reader *r, enum clause_kind kind, const struct clause_keys *given,
+                        const struct clause *clause);

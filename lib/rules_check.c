@@ -431,19 +431,14 @@ bool rules_read_priority(struct conf_reader *r, const struct conf_node *node, in
         return true;
 }
 
-/* Nothing is said but a name: an except without conditions would take out its whole rule. */
-static bool says_nothing(const struct clause *c)
+void rules_check_clause(struct conf_reader *r, enum clause_kind kind, const struct clause_keys *given,
+                        const struct clause *c)
 {
-        return c->match.n == 0 && !c->types_given && !c->events_given && !c->scope_given &&
-               actors_empty(&c->actors);
-}
-
-void rules_check_clause(struct conf_reader *r, enum clause_kind kind, bool has_path, const struct clause *c)
-{
-        if (kind != CLAUSE_EXCEPT && !has_path)
+        /* Where a key was not understood, more would only repeat it. */
+        if (kind != CLAUSE_EXCEPT && !given->path && !given->unknown)
                 conf_complain(r, &c->source, "path is missing%s",
                               kind == CLAUSE_IGNORE ? " (to ignore something everywhere, path = \"/\" is written out)" : "");
-        if (kind == CLAUSE_EXCEPT && !has_path && says_nothing(c))
+        if (kind == CLAUSE_EXCEPT && given->n_conditions == 0 && !given->unknown)
                 conf_complain(r, &c->source, "it has no condition and would take out the whole rule");
         if (c->scope == SCOPE_FILE && c->match.n > 0)
                 conf_complain(r, &c->source, "match says which names below path: the scope \"file\" has none");

@@ -9,7 +9,8 @@ struct target {
         enum clause_kind kind;
         struct clause *clause;
         struct rule *rule; /* of a watch, else NULL */
-        bool enabled, has_path;
+        bool enabled;
+        struct clause_keys given;
         const struct conf_node *events; /* read last: what they mean depends on the scope */
 };
 
@@ -92,7 +93,7 @@ static void read_actors(struct builder *b, const struct conf_node *node, struct 
 
 static void read_path(struct target *t, const struct conf_node *node)
 {
-        t->has_path = true;
+        t->given.path = true;
         conf_read_strings(&t->builder->reader, node, 0, rules_check_path, &t->clause->paths);
 }
 
@@ -284,7 +285,7 @@ static void complain_unknown_key(struct conf_reader *r, const struct conf_node *
         size_t n = 0;
 
         if (kind == CLAUSE_WATCH && find_actor_key(node->name) < N_ACTOR_KEYS) {
-                conf_complain(r, &node->source, "%s says who did it: put it into only: { %s = ...; } to report nobody "
+                conf_complain(r, &node->source, "\"%s\" says who did it: put it into only: { %s = ...; } to report nobody "
                               "else, or into except: { ... }", node->name, node->name);
                 return;
         }
@@ -309,8 +310,10 @@ static void read_key(struct target *t, const struct conf_node *node)
 
         if (actor_key == N_ACTOR_KEYS && (!key || !(key->where & (1u << t->kind)))) {
                 complain_unknown_key(r, node, t->kind);
+                t->given.unknown = true;
                 return;
         }
+        t->given.n_conditions += !key || key->read != read_enabled;
         r->key = node->name;
         if (actor_key < N_ACTOR_KEYS)
                 read_actor(t->builder, node, actor_key, &t->clause->actors);
@@ -346,7 +349,7 @@ static void read_clause(struct builder *b, const struct conf_node *node, struct 
         r->key = t->events ? "events" : NULL;
         rules_read_events(r, t->events, t->kind, c);
         r->key = NULL;
-        rules_check_clause(r, t->kind, t->has_path, c);
+        rules_check_clause(r, t->kind, &t->given, c);
         if (t->kind != CLAUSE_WATCH && c->types == TYPE_ALL)
                 c->types = 0; /* every type is no condition */
 }

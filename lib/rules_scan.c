@@ -126,6 +126,7 @@ static void scan_integer(struct scan *s, const struct token *t)
         bool negative = *t->start == '-', is_long = t->start[t->len - 1] == 'L', too_large = false;
         size_t i = *t->start == '-' || *t->start == '+';
         uint64_t base = 10, value = 0, max;
+        char *at;
 
         if (t->len > 2 && (t->start[1] == 'x' || t->start[1] == 'X')) {
                 base = 16;
@@ -142,9 +143,13 @@ static void scan_integer(struct scan *s, const struct token *t)
                  is_long ? "%.*s is too large: it would wrap"
                          : "%.*s is too large: it would wrap (at most 2147483647, or with an L behind it)",
                  (int)MIN_OF(t->len, (size_t)60), t->start);
+        /* A value that no key takes for another mistake: 1. */
+        at = s->text + (t->start - s->text);
         for (i = base == 16 ? 2 : 0; i < t->len; i++)
-                if (hex_value(t->start[i]) >= 0)
-                        s->text[t->start - s->text + (ptrdiff_t)i] = '0';
+                if (at[i] == '-')
+                        at[i] = '+';
+                else if (hex_value(at[i]) >= 0)
+                        at[i] = i + 1 == t->len || hex_value(at[i + 1]) < 0 ? '1' : '0';
 }
 
 /* libconfig would open the file: the line is taken out. */
