@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 /*
- * pid and pidfd of an event → who, with a bounded cache.  A cached process is
- * held by its own pidfd: as long as that is not reaped, its pid is its own, so a
- * recycled pid is never taken for it.  The program (comm, exe, cmdline) is ordered
- * against the event by the open_exec events of the same queue.
+ * pid and pidfd of an event → who, with a bounded cache.
+ *
+ * Which process: a cached process is held by a descriptor on its directory in
+ * /proc, which never shows another process with the same pid.
+ *
+ * Which program: /proc tells the program of now.  It is that of the event when no
+ * exec lies between the two, and an exec raises open_exec in the same queue, before
+ * the new program runs.  So a reading is certain once the queue was read empty after
+ * it and no open_exec of that process was found; until then an answer is provisional,
+ * and the caller settles it when it has read on.  An exec can only be seen where its
+ * file's filesystem is marked for it: a program from elsewhere is never certain.
+ *
+ * What is not certain is said so, or left out; never is another process named.
  */
 
 #include "counters.h"
@@ -19,17 +28,45 @@ void attributor_free(struct attributor *a);
 DEFINE_CLEANUP(struct attributor, attributor_free);
 void attributor_set_settings(struct attributor *a, const struct settings *s); /* mask_options; drops nothing else */
 
-/* An open_exec of pid was read at this place of the queue: what is cached of
- * its program ends here. */
+/* A filesystem whose programs raise open_exec in the queue when they are started. */
+struct exec_filesystem {
+        uint64_t dev;  /* st_dev of its files; on btrfs only the fsid tells */
+        uint64_t fsid;
+        bool fsid_known;
+};
+/* All of them; copied.  Returns 0 or -ENOMEM (then none is known). */
+int attributor_set_exec_filesystems(struct attributor *a, const struct exec_filesystem *v, size_t n);
+
+/* A batch of events begins, of which none was queued before oldest_usec
+ * (CLOCK_BOOTTIME): the queue was seen empty then.  0 = not known. */
+void attributor_begin_batch(struct attributor *a, uint64_t oldest_usec);
+
+struct attribution_query {
+        int32_t pid;
+        int pidfd;           /* borrowed; ≥ 0, or FAN_NOPIDFD, FAN_EPIDFD, as in the event */
+        bool exec_follows;   /* another open_exec of this pid stands later in what was read */
+        bool exec_unordered; /* one stands before, but merged with an older event: its own place is not known */
+        bool is_exec;        /* the event is an open_exec itself: raised by the old program about the new */
+        bool other_queue;    /* it comes from a group that open_exec events do not come through */
+};
+struct attributed {
+        enum attribution attribution;
+        const struct actor *actor; /* never NULL; valid until attributor_end_batch() */
+        bool provisional;          /* holds if the queue, read to its end from now, has no open_exec of it */
+};
+/* Who caused an event.  Never fails: what cannot be known is absent. */
+void attributor_find(struct attributor *a, const struct attribution_query *q, struct attributed *ret);
+/* A provisional answer that did not hold: an exec was seen, or the end of the queue was not. */
+void attributor_weaken(struct attributed *who, bool exec_seen);
+
+/* An open_exec of pid was judged at this place of the queue: what is cached of its
+ * program ends here. */
 void attributor_exec(struct attributor *a, int32_t pid);
-/*
- * Who caused an event.  pidfd is borrowed (may be negative).  exec_follows:
- * another open_exec of this pid is known to stand later in the queue.
- * *ret_actor is valid until attributor_end_batch().  Never fails: what cannot be
- * known is absent, and the attribution says so.
- */
-enum attribution attributor_get(struct attributor *a, int32_t pid, int pidfd, bool exec_follows,
-                                const struct actor **ret_actor);
+/* An open_exec of pid was read that is not judged yet: a program of it that is not
+ * certain so far never will be. */
+void attributor_exec_ahead(struct attributor *a, int32_t pid);
 /* The queue was seen empty: programs read before now are certain from now on. */
 void attributor_queue_drained(struct attributor *a);
+/* Events were lost, and open_execs may have been among them. */
+void attributor_forget_all(struct attributor *a);
 void attributor_end_batch(struct attributor *a);

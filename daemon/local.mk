@@ -24,6 +24,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/guarded.c %D%/guarded.h \
 	%D%/handles.c %D%/handles.h \
 	%D%/loader.c %D%/loader.h \
+	%D%/judge.c \
 	%D%/log.c %D%/log.h \
 	%D%/mark_path.c %D%/mark_path.h \
 	%D%/marks.c %D%/marks.h \
@@ -33,7 +34,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/notes.c %D%/notes.h \
 	%D%/notify.c %D%/notify.h \
 	%D%/options.c %D%/options.h \
-	%D%/pipeline.c %D%/pipeline.h \
+	%D%/pipeline.c %D%/pipeline.h %D%/pipeline_internal.h \
 	%D%/probe.c %D%/probe.h \
 	%D%/probe_path.c \
 	%D%/proc_read.c %D%/proc_read.h \
@@ -47,11 +48,13 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/reporter_windows.c \
 	%D%/resolve.c %D%/resolve.h \
 	%D%/runtime.c %D%/runtime.h \
+	%D%/settle.c \
 	%D%/sink.h \
 	%D%/sink_journal.c \
 	%D%/sink_stdout.c \
 	%D%/state.c %D%/state.h \
 	%D%/street.h \
+	%D%/window.c %D%/window.h \
 	%D%/worker.c %D%/worker.h \
 	%D%/world_collect.c %D%/world_collect.h
 

@@ -6,6 +6,8 @@
  *
  * Handles are opened below a detached clone of a mount (open_tree(2)), made for
  * one batch and closed at its end, so that umount(2) succeeds while we read.
+ * Only directories are resolved: a file's handle opens a dentry that may have no
+ * parent, whose path reads "/".
  */
 
 #include "counters.h"
@@ -29,7 +31,7 @@ uint32_t resolver_fs(const struct resolver *r, uint64_t fsid);
 /*
  * Appends the directory's path inside its filesystem ("/" for the root) to ret.
  * Returns 0; -ESTALE (gone, and not in the cache); -ENOENT (no mount of this
- * filesystem to resolve through); -EXDEV (outside what the mount shows); other
+ * filesystem to resolve through); -EXDEV (outside what its mounts show); other
  * negative errno.
  */
 int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf *ret);

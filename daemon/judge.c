@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One event: where is it, does any rule look there, what do we know about it, and what
+ * does it teach for the events behind it.  Most events of a busy machine end at the
+ * second question; up to there nothing is allocated and no system call is made.
+ */
+
+#include <errno.h>
+#include <sys/fanotify.h>
+
+#include "pipeline_internal.h"
+
+/* as deep as a chain of directories that all are gone is followed up */
+#define MAX_DEPTH 1024u
+/* events between the two halves of a rename, of other processes */
+#define MAX_RENAME_DISTANCE 16u
+
+/* ---- where ---- */
+
+static int dir_path(struct pipeline *p, const struct fan_handle *dir, bool in_next, size_t at, unsigned depth,
+                    struct strbuf *out);
+
+static void add_name(struct strbuf *path, size_t begin, const struct fan_name *name)
+{
+        if (path->len - begin != 1) /* "/" ends in its separator */
+                strbuf_addc(path, '/');
+        strbuf_add(path, name->p, name->len);
+}
+
+/* The event that names a directory that is gone: behind the event first, where its
+ * removal stands, under the name it had; then before it.  Reads on once if need be. */
+static bool find_naming(struct pipeline *p, const struct fan_handle *dir, bool *in_next, size_t *at,
+                        struct fan_event *ret, bool *ret_before)
+{
+        *ret_before = false;
+        if (!*in_next && window_find_dir(p->current, dir, *at, true, ret, at))
+                return true;
+        pipeline_read_on(p);
+        if (window_find_dir(p->next, dir, *in_next ? *at : 0, true, ret, at)) {
+                *in_next = true;
+                return true;
+        }
+        *ret_before = true;
+        if (*in_next && window_find_dir(p->next, dir, *at, false, ret, at))
+                return true;
+        if (!window_find_dir(p->current, dir, *in_next ? SIZE_MAX : *at, false, ret, at))
+                return false;
+        *in_next = false;
+        return true;
+}
+
+static int gone_dir_path(struct pipeline *p, const struct fan_handle *dir, bool in_next, size_t at, unsigned depth,
+                         struct strbuf *out)
+{
+        struct fan_event e;
+        bool before;
+        size_t begin = out->len;
+
+        if (depth >= MAX_DEPTH || !find_naming(p, dir, &in_next, &at, &e, &before))
+                return -ESTALE;
+
+        bool renamed = e.mask & FAN_RENAME;
+        const struct fan_handle *parent = !renamed ? &e.dir : before ? &e.new_dir : &e.old_dir;
+        const struct fan_name *name = !renamed ? &e.name : before ? &e.new_name : &e.old_name;
+
+        if (!name->p || fan_handle_equal(parent, dir))
+                return -ESTALE;
+        int r = dir_path(p, parent, in_next, at, depth + 1, out);
+        if (r < 0)
+                return r;
+        add_name(out, begin, name);
+        if (strbuf_failed(out))
+                return -ENOMEM;
+        /* its own removal, if that is still to come, makes the resolver forget it */
+        resolver_learn(p->params.resolver, dir, out->data + begin, out->len - begin);
+        return 0;
+}
+
+static int dir_path(struct pipeline *p, const struct fan_handle *dir, bool in_next, size_t at, unsigned depth,
+                    struct strbuf *out)
+{
+        int r = resolver_dir(p->params.resolver, dir, out);
+
+        return r == -ESTALE && fan_handle_given(dir) ? gone_dir_path(p, dir, in_next, at, depth, out) : r;
+}
+
+int judge_dir_path(struct pipeline *p, const struct fan_handle *dir, size_t at, struct strbuf *out)
+{
+        return dir_path(p, dir, false, at, 0, out);
+}
+
+static bool is_own_name(const struct fan_name *name)
+{
+        return !name->p || (name->len == 1 && name->p[0] == '.');
+}
+
+/* Directory and name → path in the strbuf and in ret.  False when it cannot be told. */
+static bool locate(struct pipeline *p, const struct fan_handle *dir, const struct fan_name *name, size_t at,
+                   struct strbuf *path, struct match_path *ret)
+{
+        uint32_t fs = resolver_fs(p->params.resolver, dir->fsid);
+
+        strbuf_reset(path);
+        if (fs == WORLD_NONE || judge_dir_path(p, dir, at, path) < 0)
+                return false;
+        if (!is_own_name(name))
+                add_name(path, 0, name);
+        if (strbuf_failed(path))
+                return false;
+        *ret = (struct match_path){ .fs = fs, .path = path->data, .len = path->len };
+        return true;
+}
+
+/* What one event says in our terms. */
+struct sight {
+        const struct fan_event *e;
+        size_t at;
+        struct match_query query;
+        bool is_rename;
+        bool has_name;       /* it came with a directory, resolved or not */
+        struct fan_handle dir, old_dir;
+        struct fan_name name, old_name;
+        const struct fan_handle *object;
+};
+
+/* Kernels before FAN_RENAME tell of a rename in two events, one behind the other but
+ * for events of other processes: the second one, when it is found. */
+static bool find_other_half(struct pipeline *p, const struct sight *s, struct fan_event *ret)
+{
+        size_t at = s->at, begin;
+        struct fan_event e;
+
+        (void)window_next(p->current, &at, &e); /* itself */
+        for (unsigned i = 0; i < MAX_RENAME_DISTANCE; i++) {
+                begin = at;
+                if (!window_next(p->current, &at, ret))
+                        return false;
+                if (ret->pid != s->e->pid || !(ret->mask & FAN_MOVED_TO) || (ret->mask & FAN_MOVED_FROM) ||
+                    ((ret->mask ^ s->e->mask) & FAN_ONDIR))
+                        continue;
+                if (fan_handle_given(&ret->object) && fan_handle_given(&s->e->object) &&
+                    !fan_handle_equal(&ret->object, &s->e->object))
+                        continue;
+                if (p->n_skip == ELEMENTSOF(p->skip))
+                        return false;
+                p->skip[p->n_skip++] = begin;
+                return true;
+        }
+        return false;
+}
+
+static bool is_skipped(struct pipeline *p, size_t at)
+{
+        for (size_t i = 0; i < p->n_skip; i++)
+                if (p->skip[i] == at) {
+                        p->skip[i] = p->skip[--p->n_skip];
+                        return true;
+                }
+        return false;
+}
+
+/* Which of the records name what: of a rename two names, of everything else one. */
+static void read_names(struct pipeline *p, struct sight *s)
+{
+        const struct fan_event *e = s->e;
+        struct fan_event other;
+
+        s->dir = e->dir;
+        s->name = e->name;
+        if (e->mask & FAN_RENAME) {
+                s->is_rename = true;
+                s->dir = e->new_dir;
+                s->name = e->new_name;
+                s->old_dir = e->old_dir;
+                s->old_name = e->old_name;
+        } else if ((e->mask & FAN_MOVED_FROM) && !(e->mask & FAN_MOVED_TO)) {
+                s->is_rename = true;
+                s->old_dir = e->dir;
+                s->old_name = e->name;
+                s->dir = (struct fan_handle){};
+                s->name = (struct fan_name){};
+                if (find_other_half(p, s, &other)) {
+                        s->dir = other.dir;
+                        s->name = other.name;
+                }
+        } else if (e->mask & FAN_MOVED_TO) {
+                s->is_rename = true;
+        }
+        if (s->is_rename)
+                s->query.events = (s->query.events & ~(uint32_t)(EV_MOVED_FROM | EV_MOVED_TO)) | EV_RENAME;
+        /* of a directory's own event the object is the directory */
+        s->object = &e->object;
+        if (!fan_handle_given(s->object) && fan_handle_given(&s->dir) && is_own_name(&s->name))
+                s->object = &s->dir;
+}
+
+/* A rule's path that leads to the event's object, under another name than the event's. */
+static void find_alias(struct pipeline *p, struct sight *s)
+{
+        struct object_path own, found;
+        const struct match_path *path = s->query.path.path ? &s->query.path : &s->query.old_path;
+
+        if (!fan_handle_given(s->object))
+                return;
+        const struct object_handle h = { .type = s->object->type, .len = s->object->len, .bytes = s->object->bytes };
+        own = (struct object_path){ .fsid = s->object->fsid, .path = path->path, .len = path->len };
+        if (!objects_find(p->objects, s->object->fsid, &h, path->path ? &own : NULL, &found))
+                return;
+        s->query.alias = (struct match_path){
+                .fs = resolver_fs(p->params.resolver, found.fsid), .path = found.path, .len = found.len,
+        };
+}
+
+static void look(struct pipeline *p, struct sight *s)
+{
+        struct match_query *q = &s->query;
+        const struct fan_handle *somewhere;
+
+        *q = (struct match_query){
+                .source = { .mount = p->key.kind == GROUP_MOUNT, .mount_id = p->key.mount_id },
+                .events = vocab_from_fan(s->e->mask),
+                .is_dir = s->e->mask & FAN_ONDIR,
+                .path = MATCH_PATH_NONE,
+                .old_path = MATCH_PATH_NONE,
+                .alias = MATCH_PATH_NONE,
+                .unresolved_fs = WORLD_NONE,
+        };
+        read_names(p, s);
+        s->has_name = fan_handle_given(&s->dir) || fan_handle_given(&s->old_dir);
+        if (fan_handle_given(&s->old_dir))
+                (void)locate(p, &s->old_dir, &s->old_name, s->at, &p->old_path, &q->old_path);
+        if (fan_handle_given(&s->dir))
+                (void)locate(p, &s->dir, &s->name, s->at, &p->path, &q->path);
+        if (s->e->mask & FAN_FS_ERROR) {
+                /* about a filesystem; its object, when there is one, need not have a path */
+                q->unresolved_fs = s->object->bytes ? resolver_fs(p->params.resolver, s->object->fsid) : WORLD_NONE;
+                return;
+        }
+        if (objects_count(p->objects) > 0)
+                find_alias(p, s);
+        if (q->path.path || q->old_path.path || q->alias.path || !s->has_name)
+                return;
+        somewhere = fan_handle_given(&s->dir) ? &s->dir : &s->old_dir;
+        q->unresolved_fs = resolver_fs(p->params.resolver, somewhere->fsid);
+}
+
+/* ---- what it teaches ---- */
+
+static void learn_object(struct pipeline *p, const struct match_path *path, const struct fan_handle *object,
+                         bool leads_there)
+{
+        if (!path->path || !fan_handle_given(object))
+                return;
+
+        const struct object_path where = { .fsid = object->fsid, .path = path->path, .len = path->len };
+        struct object_handle was, h = { .type = object->type, .len = object->len, .bytes = object->bytes };
+        if (!objects_has(p->objects, &where))
+                return;
+        if (leads_there) {
+                objects_set(p->objects, &where, &h);
+                return;
+        }
+        /* of an exchange of two names the path may lead to the other by now */
+        if (objects_get(p->objects, &where, &was) &&
+            (was.type != h.type || was.len != h.len || memcmp(was.bytes, h.bytes, h.len) != 0))
+                return;
+        objects_set(p->objects, &where, &(struct object_handle){});
+}
+
+static void learn_dir(struct pipeline *p, const struct sight *s)
+{
+        struct resolver *r = p->params.resolver;
+        const struct match_query *q = &s->query;
+        uint64_t mask = s->e->mask;
+
+        if (s->is_rename) {
+                if (q->old_path.path)
+                        resolver_forget_below(r, s->old_dir.fsid, q->old_path.path, q->old_path.len);
+                else
+                        resolver_forget_all(r); /* what was cached below it, nobody can say */
+                resolver_forget(r, s->object);
+                if (q->path.path && fan_handle_given(&s->e->object))
+                        resolver_learn(r, s->object, q->path.path, q->path.len);
+        } else if (mask & (FAN_DELETE | FAN_DELETE_SELF)) {
+                resolver_forget(r, s->object);
+        } else if ((mask & FAN_CREATE) && q->path.path) {
+                resolver_learn(r, s->object, q->path.path, q->path.len);
+        }
+}
+
+static void learn(struct pipeline *p, const struct sight *s)
+{
+        const struct match_query *q = &s->query;
+
+        if (objects_count(p->objects) > 0) {
+                if (s->is_rename) {
+                        learn_object(p, &q->old_path, s->object, false);
+                        learn_object(p, &q->path, s->object, true);
+                } else if (s->e->mask & FAN_CREATE) {
+                        learn_object(p, &q->path, s->object, true);
+                } else if (s->e->mask & FAN_DELETE) {
+                        learn_object(p, &q->path, s->object, false);
+                }
+        }
+        if (s->e->mask & FAN_ONDIR)
+                learn_dir(p, s);
+        if (s->e->mask & FAN_OPEN_EXEC)
+                attributor_exec(p->params.attributor, s->e->pid);
+}
+
+/* ---- hold what may be wanted ---- */
+
+static size_t keep_text(struct pipeline *p, const char *text, size_t len)
+{
+        size_t at = p->texts.len;
+
+        strbuf_add(&p->texts, text, len);
+        strbuf_addc(&p->texts, '\0');
+        return at;
+}
+
+static bool shows(const struct pipeline *p, const struct held *h, const struct match_path *path)
+{
+        return h->shown.path && h->shown.fs == path->fs && h->shown.len == path->len &&
+               memcmp(p->texts.data + h->shown_at, path->path, path->len) == 0;
+}
+
+/* The held event of this process at this path with any of these events, not far back. */
+static struct held *find_held(struct pipeline *p, uint32_t events, int32_t pid, const struct match_path *path)
+{
+        for (size_t n = 0; n < MAX_RENAME_DISTANCE && n < p->n_held; n++) {
+                struct held *h = &p->held[p->n_held - 1 - n];
+
+                if (!h->gone && (h->query.events & events) && h->pid == pid && shows(p, h, path))
+                        return h;
+        }
+        return NULL;
+}
+
+/* One removal raises delete_self at the object and then delete at its directory: the
+ * latter takes the former in. */
+static void take_in_delete_self(struct pipeline *p, struct held *h)
+{
+        struct held *before = find_held(p, EV_DELETE_SELF, h->pid, &h->shown);
+
+        if (!before || before->query.events != EV_DELETE_SELF)
+                return;
+        before->gone = true;
+        h->query.events |= EV_DELETE_SELF;
+        p->params.counters->events_coalesced++;
+}
+
+/* move_self stands behind its rename: the rename takes it in. */
+static bool taken_in_by_rename(struct pipeline *p, const struct sight *s)
+{
+        const struct match_path *path = s->query.path.path ? &s->query.path : &s->query.alias;
+        struct held *rename = s->query.events == EV_MOVE_SELF && path->path ?
+                                      find_held(p, EV_RENAME, s->e->pid, path) : NULL;
+
+        if (rename)
+                rename->query.events |= EV_MOVE_SELF;
+        return rename;
+}
+
+static struct held *new_held(struct pipeline *p)
+{
+        if (p->n_held == p->cap_held) {
+                size_t cap = p->cap_held ? p->cap_held * 2 : 64;
+                struct held *held = reallocarray(p->held, cap, sizeof(*held));
+
+                if (!held)
+                        return NULL;
+                p->held = held;
+                p->cap_held = cap;
+        }
+        return &p->held[p->n_held];
+}
+
+static void attribute(struct pipeline *p, const struct sight *s, struct attributed *ret)
+{
+        const struct fan_event *e = s->e;
+        const struct attribution_query q = {
+                .pid = e->pid,
+                .pidfd = e->has_pidfd ? e->pidfd : FAN_EPIDFD,
+                .exec_follows = window_exec_after(p->current, e->pid, s->at) || window_has_exec(p->next, e->pid),
+                .exec_unordered = window_exec_unordered(p->current, e->pid, s->at),
+                .is_exec = e->mask & FAN_OPEN_EXEC,
+                .other_queue = p->key.kind != GROUP_MAIN,
+        };
+
+        attributor_find(p->params.attributor, &q, ret);
+}
+
+static void look_at_object(struct pipeline *p, const struct sight *s, const struct match_hits *hits, struct held *h)
+{
+        struct match_facts *f = &h->facts;
+
+        *f = (struct match_facts){
+                .owner_uid = ID_UNKNOWN, .owner_gid = ID_UNKNOWN, .dir_uid = ID_UNKNOWN, .dir_gid = ID_UNKNOWN,
+        };
+        if (!fan_handle_given(s->object) || resolver_object(p->params.resolver, s->object, &h->object) < 0) {
+                h->object = (struct object){ .type = h->query.is_dir ? TYPE_DIRECTORY : 0 };
+        } else if (!(h->query.events & EV_CREATE)) {
+                /* who just made it is who owns it: that says nothing about whose place it is */
+                f->owner_uid = h->object.uid;
+                f->owner_gid = h->object.gid;
+        }
+        f->type = h->object.type;
+        if (hits->needs_dir_owner) {
+                const struct fan_handle *dir = fan_handle_given(&s->dir) ? &s->dir : &s->old_dir;
+
+                if (fan_handle_given(dir) && resolver_dir_owner(p->params.resolver, dir, &f->dir_uid, &f->dir_gid) < 0)
+                        f->dir_uid = f->dir_gid = ID_UNKNOWN;
+        }
+}
+
+static size_t keep_path(struct pipeline *p, const struct match_path *path)
+{
+        return path->path ? keep_text(p, path->path, path->len) : 0;
+}
+
+static void hold(struct pipeline *p, const struct sight *s)
+{
+        struct held *h = new_held(p);
+        const struct fan_name *name = s->name.p ? &s->name : &s->old_name;
+        size_t before = p->texts.len;
+
+        if (!h || p->texts.failed) {
+                p->params.counters->events_no_memory++;
+                return;
+        }
+        *h = (struct held){
+                .query = s->query,
+                .shown = s->has_name ? s->query.path : s->query.alias,
+                .name_len = name->p && !is_own_name(name) ? name->len : 0,
+                .pid = s->e->pid,
+                .fs_errno = s->e->has_error ? s->e->error : 0,
+                .fs_error_count = s->e->error_count,
+                .read_usec = p->current->read_usec,
+        };
+        h->shown_at = keep_path(p, &h->shown);
+        h->old_path_at = keep_path(p, &s->query.old_path);
+        h->alias_at = keep_path(p, &s->query.alias);
+        h->name_at = h->name_len > 0 ? keep_text(p, name->p, name->len) : 0;
+        if (p->texts.failed) {
+                p->texts.len = before;
+                p->texts.failed = false;
+                p->params.counters->events_no_memory++;
+                return;
+        }
+        look_at_object(p, s, &p->hits, h);
+        attribute(p, s, &h->who);
+        if ((h->query.events & EV_DELETE) && h->shown.path)
+                take_in_delete_self(p, h);
+        p->n_held++;
+}
+
+/* ---- one event ---- */
+
+/* Nobody wants it: which of the counters says why. */
+static void count_unwanted(struct pipeline *p, const struct sight *s)
+{
+        struct counters *c = p->params.counters;
+
+        if (p->hits.ignored)
+                c->events_ignored++;
+        else if (s->query.events == EV_OPEN_EXEC)
+                c->events_exec++;
+        else if (s->query.path.path || s->query.old_path.path || s->query.alias.path)
+                c->events_filtered++;
+        else if (s->has_name)
+                c->events_unresolved++;
+        else
+                c->events_nameless++;
+}
+
+void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
+{
+        struct counters *c = p->params.counters;
+        struct sight s = { .e = e, .at = at };
+
+        c->events_read++;
+        if (e->overflow) {
+                c->events_overflow++;
+                settle_overflow(p);
+                return;
+        }
+        if (e->pid == p->self) {
+                c->events_self++;
+                return;
+        }
+        if (p->n_skip > 0 && is_skipped(p, at)) {
+                c->events_coalesced++; /* the second half of a rename */
+                return;
+        }
+        look(p, &s);
+        if (matcher_match(p->generation->matcher, &s.query, NULL, &p->hits) < 0) {
+                c->events_no_memory++;
+        } else {
+                if (p->hits.tripwire && p->params.world_changed)
+                        p->params.world_changed(p->params.userdata);
+                if (p->hits.n_spends > 0)
+                        settle_spend(p, &p->hits);
+                if (p->hits.n == 0)
+                        count_unwanted(p, &s);
+                else if (taken_in_by_rename(p, &s))
+                        c->events_coalesced++;
+                else
+                        hold(p, &s);
+        }
+        learn(p, &s);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * Descriptors to open file handles through, one a mount, while a batch lasts.
+ *
+ * open_by_handle_at(2) takes any descriptor on the filesystem but no O_PATH one,
+ * and shows only what lies below the root of that descriptor's mount.  A
+ * descriptor on a mount keeps umount(2) out (EBUSY), so what is held is a detached
+ * clone of the mount: that one nobody unmounts.
+ */
+
+#include "world.h"
+
+struct mount_fds;
+
+int mount_fds_new(struct mount_fds **ret);
+void mount_fds_free(struct mount_fds *m);
+DEFINE_CLEANUP(struct mount_fds, mount_fds_free);
+
+/* w is borrowed; closes what is open of another world. */
+void mount_fds_set_world(struct mount_fds *m, const struct world *w);
+/* A descriptor on mount w->mounts[index], ours.  Returns it; -ENOENT (that mount is no
+ * longer there); other negative errno.  Failures are remembered while the batch lasts. */
+int mount_fds_get(struct mount_fds *m, uint32_t index);
+/* Closes all. */
+void mount_fds_end_batch(struct mount_fds *m);

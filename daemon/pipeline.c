@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Two windows of the queue: the current one is judged; what some rule may want is held
+ * until the next one was read, in which an exec would show that the program found in
+ * /proc is a later one.  Records leave in queue order.
+ */
+
+#include "pipeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/fanotify.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "pipeline_internal.h"
+
+#define WINDOW_BYTES (1024u * 1024u)
+#define WINDOW_EVENTS 8192u
+/* A burst of short windows is judged in one go, but signals and timers must have their turn. */
+#define MAX_WINDOWS 16
+
+/* ---- life ---- */
+
+int pipeline_new(const struct pipeline_params *params, struct pipeline **ret)
+{
+        _cleanup_(pipeline_freep) struct pipeline *p = calloc(1, sizeof(*p));
+        size_t bytes = params->window_bytes ? params->window_bytes : WINDOW_BYTES;
+        size_t events = params->max_events ? MIN_OF(params->max_events, (size_t)WINDOW_EVENTS) : WINDOW_EVENTS;
+
+        if (!p)
+                return -ENOMEM;
+        p->params = *params;
+        p->self = getpid();
+        p->current = &p->windows[0];
+        p->next = &p->windows[1];
+        /* a window's descriptors are closed before the next one is read in full, except
+         * when a removed directory is looked for: then both are open */
+        if (window_init(p->current, bytes, MAX_OF(events / 2, (size_t)1)) < 0 ||
+            window_init(p->next, bytes, MAX_OF(events / 2, (size_t)1)) < 0 || objects_new(&p->objects) < 0)
+                return -ENOMEM;
+        *ret = STEAL(p);
+        return 0;
+}
+
+void pipeline_free(struct pipeline *p)
+{
+        if (!p)
+                return;
+        window_done(&p->windows[0]);
+        window_done(&p->windows[1]);
+        objects_free(p->objects);
+        settle_free_spent(p);
+        match_hits_done(&p->hits);
+        strbuf_done(&p->path);
+        strbuf_done(&p->old_path);
+        strbuf_done(&p->canonical);
+        strbuf_done(&p->canonical_old);
+        strbuf_done(&p->texts);
+        free(p->held);
+        free(p);
+}
+
+uint64_t pipeline_rounds(const struct pipeline *p)
+{
+        return p->rounds;
+}
+
+/* ---- generations ---- */
+
+/* What a path leads to now, asked of the kernel. */
+static bool handle_now(const struct pipeline *p, uint32_t fs, const char *inside, struct handle *ret)
+{
+        _Alignas(struct file_handle) char space[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+        struct file_handle *fh = (struct file_handle *)space;
+        _cleanup_strbuf_ struct strbuf path = STRBUF_NULL;
+        bool hidden;
+        int mount_id;
+
+        if (world_canonical_path(p->generation->world, fs, inside, strlen(inside), &path, &hidden) < 0 || hidden)
+                return false;
+        fh->handle_bytes = MAX_HANDLE_SZ;
+        if (name_to_handle_at(AT_FDCWD, strbuf_str(&path), fh, &mount_id, 0) < 0)
+                return false;
+        *ret = (struct handle){ .type = fh->handle_type, .len = fh->handle_bytes };
+        memcpy(ret->bytes, fh->f_handle, fh->handle_bytes);
+        return true;
+}
+
+static bool same_handle(const struct object_handle *a, const struct handle *b)
+{
+        return a->type == b->type && a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
+/*
+ * The world was collected a while ago, and what was learned from events may be newer or,
+ * after a change above the path, older: where they differ the kernel decides.
+ */
+static void take_object(void *userdata, uint32_t fs, const char *inside, const struct handle *handle)
+{
+        struct pipeline *p = userdata;
+        const struct world_fs *f = &p->generation->world->fs[fs];
+        const struct object_path path = { .fsid = f->fsid, .path = inside, .len = strlen(inside) };
+        struct object_handle learned;
+        struct handle now;
+        bool known;
+
+        if (!f->fsid_known || objects_mark(p->objects, &path, &known) < 0)
+                return;
+        if (known && objects_get(p->objects, &path, &learned) && !same_handle(&learned, handle)) {
+                if (handle_now(p, fs, inside, &now))
+                        handle = &now;
+                else if (handle->len == 0)
+                        return;
+        }
+        objects_set(p->objects, &path,
+                    &(struct object_handle){ .type = handle->type, .len = handle->len, .bytes = handle->bytes });
+}
+
+/* The filesystems on which the start of a program raises an event in the main group. */
+static void set_exec_filesystems(struct pipeline *p)
+{
+        const struct generation *g = p->generation;
+        const struct group_key main_group = { .kind = GROUP_MAIN };
+        struct exec_filesystem *v = calloc(MAX_OF(g->world->n_fs, 1u), sizeof(*v));
+        size_t n = 0;
+
+        for (uint32_t i = 0; v && i < g->world->n_fs; i++) {
+                const struct world_fs *fs = &g->world->fs[i];
+                const struct mark_object object = {
+                        .kind = MARK_FILESYSTEM, .sdev_major = fs->sdev_major, .sdev_minor = fs->sdev_minor,
+                };
+                const struct mark *m = markset_find(&g->plan->wanted, &main_group, &object);
+
+                if (m && (m->mask & FAN_OPEN_EXEC))
+                        v[n++] = (struct exec_filesystem){
+                                .dev = makedev(fs->sdev_major, fs->sdev_minor),
+                                .fsid = fs->fsid,
+                                .fsid_known = fs->fsid_known,
+                        };
+        }
+        (void)attributor_set_exec_filesystems(p->params.attributor, v, n);
+        free(v);
+}
+
+void pipeline_set_generation(struct pipeline *p, const struct generation *g)
+{
+        p->generation = g;
+        resolver_set_world(p->params.resolver, g->world);
+        set_exec_filesystems(p);
+        objects_begin(p->objects);
+        matcher_foreach_object(g->matcher, take_object, p);
+        objects_end(p->objects);
+        settle_restore_spent(p);
+        attributor_end_batch(p->params.attributor);
+}
+
+/* ---- windows ---- */
+
+static struct drained *drained_of(struct pipeline *p, const struct fan_group *g)
+{
+        for (size_t i = 0; i < p->n_drained; i++)
+                if (p->drained[i].group == g)
+                        return &p->drained[i];
+        if (p->n_drained == ELEMENTSOF(p->drained))
+                p->n_drained = 0; /* groups came and went: begin anew, nothing is known of their queues */
+        p->drained[p->n_drained] = (struct drained){ .group = g };
+        return &p->drained[p->n_drained++];
+}
+
+static int fill(struct pipeline *p, struct window *w)
+{
+        size_t before = w->len;
+        int r = window_fill(w, p->group, &p->params.counters->events_bad);
+
+        if (w->len > before || w->len == 0)
+                w->read_usec = p->params.realtime_usec();
+        return r;
+}
+
+void pipeline_read_on(struct pipeline *p)
+{
+        if (p->group && p->next->len == 0 && !p->next->drained)
+                (void)fill(p, p->next);
+}
+
+static void judge_window(struct pipeline *p)
+{
+        struct window *w = p->current;
+        struct fan_event e;
+        size_t at = 0, begin = 0;
+
+        p->n_skip = 0;
+        for (; window_next(w, &at, &e) > 0; begin = at) {
+                judge_event(p, &e, begin);
+                window_close_event(w, &e, at);
+                p->rounds++;
+        }
+        p->last_read_usec = w->read_usec;
+}
+
+/* What the next window says about the programs of what is held. */
+static void confirm_held(struct pipeline *p)
+{
+        struct window *next = p->next;
+
+        for (size_t i = 0; i < p->n_held; i++) {
+                struct held *h = &p->held[i];
+
+                if (h->who.provisional && window_has_exec(next, h->pid))
+                        attributor_weaken(&h->who, true);
+                else if (!next->drained)
+                        attributor_weaken(&h->who, false);
+        }
+        if (p->key.kind != GROUP_MAIN)
+                return;
+        if (next->execs_unknown)
+                attributor_forget_all(p->params.attributor);
+        for (size_t i = 0; i < next->n_execs; i++)
+                attributor_exec_ahead(p->params.attributor, next->execs[i].pid);
+        if (next->drained)
+                attributor_queue_drained(p->params.attributor);
+}
+
+static void end_window(struct pipeline *p)
+{
+        struct window *judged = p->current;
+
+        settle_all(p);
+        attributor_end_batch(p->params.attributor);
+        resolver_end_batch(p->params.resolver);
+        window_reset(judged);
+        p->current = p->next;
+        p->next = judged;
+}
+
+/* Judges the current window, reads the next one, and writes the records of the first. */
+static int round_trip(struct pipeline *p, struct drained *d)
+{
+        attributor_begin_batch(p->params.attributor, d->usec);
+        judge_window(p);
+
+        int r = fill(p, p->next);
+        if (r < 0)
+                settle_weaken(p, false);
+        else
+                confirm_held(p);
+        /* what was read behind an empty queue was queued after it was seen empty */
+        if (p->current->drained)
+                d->usec = p->current->drained_usec;
+        end_window(p);
+        return r;
+}
+
+/* What was read of another group, and is not judged: its records come first. */
+static void finish_other(struct pipeline *p)
+{
+        p->group = NULL;
+        attributor_begin_batch(p->params.attributor, 0);
+        judge_window(p);
+        settle_weaken(p, false);
+        end_window(p);
+}
+
+static bool more_waits(struct fan_group *g)
+{
+        struct pollfd fd = { .fd = fan_group_fd(g), .events = POLLIN };
+
+        return poll(&fd, 1, 0) > 0;
+}
+
+int pipeline_dispatch(struct pipeline *p, struct fan_group *g)
+{
+        struct drained *d = drained_of(p, g);
+
+        p->rounds++;
+        if (p->current->len > 0 && p->owner != g)
+                finish_other(p);
+        p->owner = g;
+        p->group = g;
+        p->key = *fan_group_key(g);
+        if (p->current->len == 0) {
+                int r = fill(p, p->current);
+                if (r < 0)
+                        return r;
+                if (p->current->len == 0)
+                        d->usec = p->current->drained_usec;
+        }
+        /* The caller waits for the descriptor to be readable: so go on while something is
+         * read but not judged, unless that will wake it. */
+        for (int n = 0; p->current->len > 0 && (n < MAX_WINDOWS || !more_waits(g)); n++) {
+                int r = round_trip(p, d);
+                if (r < 0)
+                        return r;
+        }
+        return p->current->len > 0;
+}
+
+int pipeline_judge(struct pipeline *p, const struct group_key *group, const void *bytes, size_t len)
+{
+        uint64_t bad = 0;
+
+        if (p->current->len > 0)
+                finish_other(p);
+        p->group = NULL;
+        p->owner = NULL;
+        p->key = *group;
+        int r = window_copy(p->current, bytes, len, &bad);
+        if (r < 0)
+                return r;
+        p->params.counters->events_bad += bad;
+        p->current->read_usec = p->params.realtime_usec();
+        attributor_begin_batch(p->params.attributor, 0);
+        judge_window(p);
+        settle_weaken(p, false);
+        end_window(p);
+        return bad > 0 ? -EBADMSG : 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * The pipeline in three files: pipeline.c reads windows and keeps their order,
+ * judge.c takes one event to the question who did it, settle.c makes its record once
+ * that is answered.
+ */
+
+#include "names.h"
+#include "objects.h"
+#include "pipeline.h"
+#include "window.h"
+
+/* An event that some rule may want, until the queue behind it was looked at. */
+struct held {
+        struct match_query query;   /* its paths point into pipeline->texts only when settled */
+        struct match_path shown;    /* what is reported: the path or, of an event without a name, the alias */
+        size_t shown_at, old_path_at, alias_at, name_at; /* offsets in texts */
+        size_t name_len;
+        struct match_facts facts;   /* without the actor */
+        struct object object;
+        struct attributed who;
+        int32_t pid;
+        int32_t fs_errno;
+        uint32_t fs_error_count;
+        uint64_t read_usec;
+        bool gone;                  /* taken into a later one */
+};
+
+/* An `until = "modified"` ignore that was spent, remembered over generations. */
+struct spent {
+        struct spent *next;
+        char *name, *text; /* of the ignore in canonical form */
+};
+
+/* When a group's queue was last seen empty, on CLOCK_BOOTTIME. */
+struct drained {
+        const struct fan_group *group; /* compared only, never followed */
+        uint64_t usec;
+};
+
+struct pipeline {
+        struct pipeline_params params;
+        const struct generation *generation;
+        int32_t self;
+
+        struct window *current, *next; /* of windows; next is filled while current is judged */
+        struct window windows[2];
+        const struct fan_group *owner; /* of what is in current between two dispatches; compared only */
+        struct group_key key;          /* of what is judged */
+        struct fan_group *group;       /* of what is judged; NULL: no more can be read of it */
+
+        struct held *held;
+        size_t n_held, cap_held;
+        struct strbuf texts;           /* paths and names of held */
+
+        struct objects *objects;
+        struct spent *spent;
+        struct match_hits hits;
+        struct strbuf path, old_path, canonical, canonical_old;
+        size_t skip[8];                /* offsets of moved_to events already taken as part of a rename */
+        size_t n_skip;
+
+        struct drained drained[128];   /* as many groups as a process can have */
+        size_t n_drained;
+        uint64_t last_read_usec;       /* realtime of the window before */
+        uint64_t rounds;
+};
+
+/* pipeline.c: reads the next window now, unless that was done. */
+void pipeline_read_on(struct pipeline *p);
+
+/* judge.c: the event at offset at of p->current. */
+void judge_event(struct pipeline *p, const struct fan_event *e, size_t at);
+/* The path inside its filesystem of a directory, also of one that is gone but named in
+ * what was read.  at: the event's place.  Appends to out.  As resolver_dir(). */
+int judge_dir_path(struct pipeline *p, const struct fan_handle *dir, size_t at, struct strbuf *out);
+
+/* settle.c */
+/* Records everything held, in order, and empties it. */
+void settle_all(struct pipeline *p);
+/* What is held can no longer be confirmed: events were lost behind it, or the end of the
+ * queue is too far.  exec_seen: one was, or could have been. */
+void settle_weaken(struct pipeline *p, bool exec_seen);
+/* The queue overflowed here: nothing that was learned from events holds any more. */
+void settle_overflow(struct pipeline *p);
+/* An ignore of until = "modified" ends with this event. */
+void settle_spend(struct pipeline *p, const struct match_hits *hits);
+/* A new generation: what was spent stays spent where the ignore is the same. */
+void settle_restore_spent(struct pipeline *p);
+void settle_free_spent(struct pipeline *p);

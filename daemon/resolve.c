@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The cache answers with the path at the event's place in the queue, the kernel
+ * with the path now: so the cache is asked first, and dropped by the events that
+ * end its truth.
+ */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fdutil.h"
+#include "lru.h"
+#include "mount_fds.h"
+#include "resolve.h"
+#include "vocab.h"
+
+/* of paths and their administration; with 8192 short paths about 1.5 MiB are used */
+#define MAX_CACHE_BYTES (2u * 1024u * 1024u)
+/* mounts of one filesystem that are tried for a handle: more than one is needed only where
+ * none shows its root */
+#define MAX_MOUNTS_TRIED 16u
+/* beyond PATH_MAX: as many directories as a path of its double length can have */
+#define MAX_LEVELS_CLIMBED 4096u
+#define HANDLE_KEY_MAX (8u + 4u + 128u)
+
+struct fsid_entry {
+        uint64_t fsid;
+        uint32_t fs;
+};
+
+/* A cached directory; the owner is as of batch owner_batch. */
+struct dir {
+        uint64_t fsid;
+        uint64_t owner_batch;
+        uint32_t uid, gid;
+        uint32_t len;
+        char path[];
+};
+
+struct resolver {
+        struct counters *counters;
+        const struct world *world;
+        struct mount_fds *mounts;
+        struct lru *dirs;
+        struct fsid_entry *fsids; /* sorted */
+        size_t n_fsids;
+        uint64_t batch;
+        struct strbuf scratch;
+        char path[PATH_MAX]; /* what /proc said last */
+};
+
+static void drop_dir(void *userdata, void *value)
+{
+        free(value);
+}
+
+int resolver_new(struct counters *counters, size_t max_entries, struct resolver **ret)
+{
+        _cleanup_(resolver_freep) struct resolver *r = calloc(1, sizeof(*r));
+
+        if (!r)
+                return -ENOMEM;
+        r->counters = counters;
+        r->batch = 1;
+        if (mount_fds_new(&r->mounts) < 0 ||
+            lru_new(MAX_OF(max_entries, (size_t)1), MAX_CACHE_BYTES, drop_dir, NULL, &r->dirs) < 0)
+                return -ENOMEM;
+        *ret = STEAL(r);
+        return 0;
+}
+
+void resolver_free(struct resolver *r)
+{
+        if (!r)
+                return;
+        lru_free(r->dirs);
+        mount_fds_free(r->mounts);
+        free(r->fsids);
+        strbuf_done(&r->scratch);
+        free(r);
+}
+
+static int compare_fsids(const void *a, const void *b)
+{
+        const struct fsid_entry *x = a, *y = b;
+
+        if (x->fsid != y->fsid)
+                return x->fsid < y->fsid ? -1 : 1;
+        return x->fs < y->fs ? -1 : x->fs > y->fs;
+}
+
+/* Without memory for the table no handle resolves, and each event says so. */
+void resolver_set_world(struct resolver *r, const struct world *w)
+{
+        free(r->fsids);
+        r->fsids = calloc(MAX_OF(w->n_fs, 1u), sizeof(*r->fsids));
+        r->n_fsids = 0;
+        for (uint32_t i = 0; r->fsids && i < w->n_fs; i++)
+                if (w->fs[i].fsid_known)
+                        r->fsids[r->n_fsids++] = (struct fsid_entry){ .fsid = w->fs[i].fsid, .fs = i };
+        if (r->fsids)
+                qsort(r->fsids, r->n_fsids, sizeof(*r->fsids), compare_fsids);
+        r->world = w;
+        mount_fds_set_world(r->mounts, w);
+}
+
+uint32_t resolver_fs(const struct resolver *r, uint64_t fsid)
+{
+        size_t low = 0, high = r->n_fsids;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (r->fsids[middle].fsid < fsid)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < r->n_fsids && r->fsids[low].fsid == fsid ? r->fsids[low].fs : WORLD_NONE;
+}
+
+/* ---- the cache ---- */
+
+static size_t handle_key(const struct fan_handle *h, uint8_t key[static HANDLE_KEY_MAX])
+{
+        size_t len = MIN_OF(h->len, 128u);
+
+        memcpy(key, &h->fsid, 8);
+        memcpy(key + 8, &h->type, 4);
+        memcpy(key + 12, h->bytes, len);
+        return 12 + len;
+}
+
+static struct dir *cached(struct resolver *r, const struct fan_handle *h)
+{
+        uint8_t key[HANDLE_KEY_MAX];
+
+        return lru_get(r->dirs, key, handle_key(h, key));
+}
+
+/* A cache without memory is a smaller cache. */
+static void remember(struct resolver *r, const struct fan_handle *h, const char *path, size_t len)
+{
+        uint8_t key[HANDLE_KEY_MAX];
+        size_t key_len = handle_key(h, key);
+        struct dir *d = malloc(sizeof(*d) + len + 1);
+
+        if (!d) {
+                (void)lru_remove(r->dirs, key, key_len);
+                return;
+        }
+        *d = (struct dir){ .fsid = h->fsid, .len = (uint32_t)len };
+        memcpy(d->path, path, len);
+        d->path[len] = '\0';
+        if (lru_put(r->dirs, key, key_len, d, sizeof(*d) + len + 1 + 64 + key_len) < 0) {
+                (void)lru_remove(r->dirs, key, key_len);
+                free(d);
+        }
+}
+
+void resolver_learn(struct resolver *r, const struct fan_handle *dir, const char *path, size_t len)
+{
+        if (fan_handle_given(dir) && len > 0)
+                remember(r, dir, path, len);
+}
+
+void resolver_forget(struct resolver *r, const struct fan_handle *dir)
+{
+        uint8_t key[HANDLE_KEY_MAX];
+
+        if (fan_handle_given(dir))
+                (void)lru_remove(r->dirs, key, handle_key(dir, key));
+}
+
+struct subtree {
+        uint64_t fsid;
+        const char *path;
+        size_t len;
+};
+
+static bool lies_below(void *arg, void *value)
+{
+        const struct subtree *s = arg;
+        const struct dir *d = value;
+
+        return d->fsid == s->fsid && d->len >= s->len && memcmp(d->path, s->path, s->len) == 0 &&
+               (d->len == s->len || s->len == 1 || d->path[s->len] == '/');
+}
+
+void resolver_forget_below(struct resolver *r, uint64_t fsid, const char *path, size_t len)
+{
+        struct subtree s = { .fsid = fsid, .path = path, .len = len };
+
+        (void)lru_remove_if(r->dirs, lies_below, &s);
+}
+
+void resolver_forget_all(struct resolver *r)
+{
+        lru_clear(r->dirs);
+}
+
+void resolver_end_batch(struct resolver *r)
+{
+        mount_fds_end_batch(r->mounts);
+        r->batch++;
+}
+
+/* ---- the kernel ---- */
+
+static struct file_handle *fill_handle(const struct fan_handle *h, void *space)
+{
+        struct file_handle *fh = space;
+
+        fh->handle_bytes = MIN_OF(h->len, (uint32_t)MAX_HANDLE_SZ);
+        fh->handle_type = h->type;
+        memcpy(fh->f_handle, h->bytes, fh->handle_bytes);
+        return fh;
+}
+
+#define HANDLE_SPACE(name) _Alignas(struct file_handle) char name[sizeof(struct file_handle) + MAX_HANDLE_SZ]
+
+static int open_handle(int mount_fd, const struct fan_handle *h, int flags)
+{
+        HANDLE_SPACE(space);
+        int fd = open_by_handle_at(mount_fd, fill_handle(h, space), flags | O_PATH | O_CLOEXEC);
+
+        return fd < 0 ? -errno : fd;
+}
+
+/* "/" is what /proc shows for the root of the mount and for everything outside of it. */
+static bool is_root_handle(int mount_fd, const struct fan_handle *h)
+{
+        HANDLE_SPACE(space);
+        struct file_handle *fh = (struct file_handle *)space;
+        int mount_id;
+
+        fh->handle_bytes = MAX_HANDLE_SZ;
+        return name_to_handle_at(mount_fd, "", fh, &mount_id, AT_EMPTY_PATH) == 0 && fh->handle_type == h->type &&
+               fh->handle_bytes == h->len && memcmp(fh->f_handle, h->bytes, h->len) == 0;
+}
+
+/* The path of an open directory below the mount it was opened through, into r->path. */
+static int read_fd_path(struct resolver *r, int fd, size_t *ret_len)
+{
+        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        /* " (deleted)" at the end of the link proves nothing: it is a name like any other */
+        if (st.st_nlink == 0)
+                return -ESTALE;
+        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+
+        ssize_t n = readlink(link, r->path, sizeof(r->path));
+        if (n < 0)
+                return -errno;
+        if (n == 0 || (size_t)n >= sizeof(r->path) || r->path[0] != '/')
+                return -ESTALE;
+        *ret_len = (size_t)n;
+        return 0;
+}
+
+static void add_inside_path(const struct world_mount *mount, const char *rel, size_t len, struct strbuf *out)
+{
+        bool whole = streq(mount->root, "/");
+
+        if (!whole)
+                strbuf_adds(out, mount->root);
+        if (whole || len > 1)
+                strbuf_add(out, rel, len);
+}
+
+/* The name under which the directory child stands in the directory parent. */
+static int name_in_parent(int parent, int child, struct strbuf *ret)
+{
+        struct stat want, st;
+        int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOATIME);
+        DIR *d = fd < 0 ? NULL : fdopendir(fd);
+        int found = -ESTALE;
+
+        if (!d) {
+                found = -errno;
+                (void)close_fd(fd);
+                return found;
+        }
+        if (fstat(child, &want) < 0)
+                found = -errno;
+        for (struct dirent *e; found == -ESTALE && (e = readdir(d));) {
+                /* d_ino of a mount point is what lies below the mount: only stat tells */
+                if (streq(e->d_name, ".") || streq(e->d_name, "..") || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
+                    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ||
+                    st.st_ino != want.st_ino || st.st_dev != want.st_dev)
+                        continue;
+                strbuf_adds(ret, e->d_name);
+                found = strbuf_failed(ret) ? -ENOMEM : 0;
+        }
+        (void)closedir(d);
+        return found;
+}
+
+/*
+ * A path of PATH_MAX bytes or more cannot be read from /proc (ENAMETOOLONG): up to the
+ * first ancestor whose path can, and back down by the names in between.
+ * names: "/last/.../first below the ancestor", components in reverse.
+ */
+static int climb(struct resolver *r, int fd, size_t *ret_len, struct strbuf *names)
+{
+        _cleanup_close_ int own = -1;
+
+        for (size_t level = 0; level < MAX_LEVELS_CLIMBED; level++) {
+                _cleanup_close_ int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+                if (parent < 0)
+                        return -errno;
+                strbuf_addc(names, '/');
+                int e = name_in_parent(parent, fd, names);
+                if (e < 0)
+                        return e;
+                e = read_fd_path(r, parent, ret_len);
+                if (e != -ENAMETOOLONG)
+                        return e;
+                (void)close_fd(own);
+                fd = own = parent;
+                parent = -1;
+        }
+        return -ENAMETOOLONG;
+}
+
+static int long_path(struct resolver *r, const struct world_mount *mount, int fd, struct strbuf *out)
+{
+        _cleanup_strbuf_ struct strbuf names = {};
+        size_t len, end;
+        int e = climb(r, fd, &len, &names);
+
+        if (e < 0)
+                return e;
+        add_inside_path(mount, r->path, len, out);
+        end = names.len;
+        for (size_t i = names.len; i-- > 0;)
+                if (names.data[i] == '/') {
+                        strbuf_add(out, names.data + i, end - i);
+                        end = i;
+                }
+        return strbuf_failed(out) ? -ENOMEM : 0;
+}
+
+static int dir_through(struct resolver *r, uint32_t index, const struct fan_handle *h, struct strbuf *out)
+{
+        const struct world_mount *mount = &r->world->mounts[index];
+        int mount_fd = mount_fds_get(r->mounts, index);
+        size_t len;
+
+        if (mount_fd < 0)
+                return mount_fd;
+        _cleanup_close_ int fd = open_handle(mount_fd, h, O_DIRECTORY);
+        if (fd < 0)
+                return fd;
+
+        int e = read_fd_path(r, fd, &len);
+        if (e == -ENAMETOOLONG)
+                return long_path(r, mount, fd, out);
+        if (e < 0)
+                return e;
+        if (len == 1 && !is_root_handle(mount_fd, h))
+                return -EXDEV;
+        add_inside_path(mount, r->path, len, out);
+        return strbuf_failed(out) ? -ENOMEM : 0;
+}
+
+/* The canonical mount first; where it shows only a part, or is gone, the others. */
+static int dir_from_kernel(struct resolver *r, const struct fan_handle *h, struct strbuf *out)
+{
+        uint32_t fs = resolver_fs(r, h->fsid), tried = 0;
+
+        if (fs == WORLD_NONE || r->world->fs[fs].canonical_mount == WORLD_NONE)
+                return -ENOENT;
+
+        uint32_t canonical = r->world->fs[fs].canonical_mount;
+        int e = dir_through(r, canonical, h, out);
+
+        for (uint32_t i = 0; (e == -EXDEV || e == -ENOENT) && i < r->world->n_mounts; i++) {
+                const struct world_mount *m = &r->world->mounts[i];
+
+                if (m->fs != fs || !m->visible || i == canonical)
+                        continue;
+                if (++tried > MAX_MOUNTS_TRIED)
+                        break;
+
+                int other = dir_through(r, i, h, out);
+                if (other != -ENOENT)
+                        e = other;
+        }
+        return e;
+}
+
+int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf *ret)
+{
+        const struct dir *d;
+
+        if (!fan_handle_given(dir))
+                return -ESTALE;
+        d = cached(r, dir);
+        if (d) {
+                r->counters->paths_cached++;
+                strbuf_add(ret, d->path, d->len);
+                return strbuf_failed(ret) ? -ENOMEM : 0;
+        }
+
+        strbuf_reset(&r->scratch);
+        int e = dir_from_kernel(r, dir, &r->scratch);
+        if (e < 0) {
+                r->counters->paths_failed++;
+                return e;
+        }
+        r->counters->paths_resolved++;
+        remember(r, dir, r->scratch.data, r->scratch.len);
+        strbuf_add(ret, r->scratch.data, r->scratch.len);
+        return strbuf_failed(ret) ? -ENOMEM : 0;
+}
+
+/* Any mount of the filesystem will do: only a path is cut by a mount's root. */
+static int open_object(struct resolver *r, const struct fan_handle *h)
+{
+        uint32_t fs = fan_handle_given(h) ? resolver_fs(r, h->fsid) : WORLD_NONE;
+
+        if (fs == WORLD_NONE)
+                return -ENOENT;
+
+        uint32_t canonical = r->world->fs[fs].canonical_mount;
+        int mount_fd = canonical == WORLD_NONE ? -ENOENT : mount_fds_get(r->mounts, canonical);
+        for (uint32_t i = 0; mount_fd == -ENOENT && i < r->world->n_mounts; i++)
+                if (r->world->mounts[i].fs == fs && r->world->mounts[i].visible && i != canonical)
+                        mount_fd = mount_fds_get(r->mounts, i);
+        return mount_fd < 0 ? mount_fd : open_handle(mount_fd, h, 0);
+}
+
+int resolver_object(struct resolver *r, const struct fan_handle *object, struct object *ret)
+{
+        struct statx stx;
+        _cleanup_close_ int fd = open_object(r, object);
+
+        if (fd < 0)
+                return fd;
+        if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &stx) < 0)
+                return -errno;
+        *ret = (struct object){
+                .known = true,
+                .type = vocab_type_of_mode(stx.stx_mode),
+                .dev_major = stx.stx_dev_major,
+                .dev_minor = stx.stx_dev_minor,
+                .ino = stx.stx_ino,
+                .mode = stx.stx_mode,
+                .uid = stx.stx_uid,
+                .gid = stx.stx_gid,
+                .size = stx.stx_size,
+                .nlink = stx.stx_nlink,
+        };
+        return 0;
+}
+
+int resolver_dir_owner(struct resolver *r, const struct fan_handle *dir, uint32_t *ret_uid, uint32_t *ret_gid)
+{
+        struct dir *d = fan_handle_given(dir) ? cached(r, dir) : NULL;
+
+        if (!d || d->owner_batch != r->batch) {
+                struct object o;
+                int e = resolver_object(r, dir, &o);
+
+                if (e < 0)
+                        return e;
+                if (!d) {
+                        *ret_uid = o.uid;
+                        *ret_gid = o.gid;
+                        return 0;
+                }
+                d->uid = o.uid;
+                d->gid = o.gid;
+                d->owner_batch = r->batch;
+        }
+        *ret_uid = d->uid;
+        *ret_gid = d->gid;
+        return 0;
+}

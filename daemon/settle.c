@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What was held meets the rules once more, now with its object and process, and
+ * becomes a record.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "pipeline_internal.h"
+
+/* ---- until = "modified" ---- */
+
+static char *ignore_text(const struct clause *ignore)
+{
+        struct strbuf text = STRBUF_NULL;
+
+        rules_print_ignore(ignore, &text);
+        return strbuf_steal(&text);
+}
+
+static struct spent *find_spent(struct pipeline *p, const char *name, const char *text)
+{
+        for (struct spent *s = p->spent; s; s = s->next)
+                if (streq(s->name, name) && streq(s->text, text))
+                        return s;
+        return NULL;
+}
+
+static void remember_spent(struct pipeline *p, const struct clause *ignore)
+{
+        _cleanup_free_ char *text = ignore_text(ignore), *name = strdup(ignore->name);
+        struct spent *s = text && name && !find_spent(p, name, text) ? malloc(sizeof(*s)) : NULL;
+
+        /* without memory it is armed anew at the next load: reported too little once more */
+        if (!s)
+                return;
+        *s = (struct spent){ .next = p->spent, .name = STEAL(name), .text = STEAL(text) };
+        p->spent = s;
+}
+
+void settle_spend(struct pipeline *p, const struct match_hits *hits)
+{
+        const struct rules *rules = p->generation->rules;
+
+        for (uint32_t i = 0; i < hits->n_spends; i++) {
+                matcher_set_spent(p->generation->matcher, hits->spends[i], true);
+                if (hits->spends[i] < rules->n_ignores)
+                        remember_spent(p, &rules->ignores[hits->spends[i]]);
+        }
+}
+
+static void spent_free(struct spent *s)
+{
+        free(s->name);
+        free(s->text);
+        free(s);
+}
+
+void settle_free_spent(struct pipeline *p)
+{
+        while (p->spent) {
+                struct spent *next = p->spent->next;
+
+                spent_free(p->spent);
+                p->spent = next;
+        }
+}
+
+/* An ignore whose text changed is armed again, and so is one that was away in between. */
+void settle_restore_spent(struct pipeline *p)
+{
+        const struct generation *g = p->generation;
+        struct spent *kept = NULL;
+
+        for (uint32_t i = 0; p->spent && i < g->rules->n_ignores; i++) {
+                const struct clause *ignore = &g->rules->ignores[i];
+                _cleanup_free_ char *text = ignore->until_modified ? ignore_text(ignore) : NULL;
+                struct spent **link = &p->spent;
+
+                while (text && *link && !(streq((*link)->name, ignore->name) && streq((*link)->text, text)))
+                        link = &(*link)->next;
+                if (!text || !*link)
+                        continue;
+
+                struct spent *s = *link;
+                *link = s->next;
+                s->next = kept;
+                kept = s;
+                matcher_set_spent(g->matcher, i, true);
+        }
+        settle_free_spent(p);
+        p->spent = kept;
+}
+
+/* ---- one event ---- */
+
+static void point(const struct pipeline *p, struct match_path *path, size_t at)
+{
+        if (path->path)
+                path->path = p->texts.data + at;
+}
+
+/* The offsets become pointers: the text buffer no longer moves. */
+static void point_paths(const struct pipeline *p, struct held *h)
+{
+        point(p, &h->query.path, h->shown_at); /* of an event with a name it is what is shown */
+        point(p, &h->query.old_path, h->old_path_at);
+        point(p, &h->query.alias, h->alias_at);
+        point(p, &h->shown, h->shown_at);
+}
+
+static struct bytes canonical(const struct pipeline *p, const struct match_path *path, struct strbuf *out, bool *ret_hidden)
+{
+        *ret_hidden = false;
+        strbuf_reset(out);
+        if (!path->path)
+                return (struct bytes){};
+        /* no mount shows the place any more: it is said with its path inside the filesystem */
+        if (world_canonical_path(p->generation->world, path->fs, path->path, path->len, out, ret_hidden) == -ENOENT)
+                *ret_hidden = true;
+        return strbuf_failed(out) || out->len == 0 ? (struct bytes){} : (struct bytes){ .p = out->data, .len = out->len };
+}
+
+static bool is_unit_of_journald(const char *unit)
+{
+        static const char name[] = "systemd-journald";
+
+        /* also systemd-journald@NAMESPACE.service */
+        return unit && strncmp(unit, name, sizeof(name) - 1) == 0 &&
+               (unit[sizeof(name) - 1] == '.' || unit[sizeof(name) - 1] == '@');
+}
+
+static bool is_journald(const struct actor *a)
+{
+        static const char suffix[] = "/systemd-journald";
+        size_t len = a->exe ? strlen(a->exe) : 0;
+
+        if (a->euid != 0)
+                return false;
+        return is_unit_of_journald(a->unit) ||
+               (len >= sizeof(suffix) - 1 && streq(a->exe + len - (sizeof(suffix) - 1), suffix));
+}
+
+/* What we record makes journald write: such an event recorded would never end. */
+static bool is_feedback(const struct pipeline *p, const struct held *h)
+{
+        const struct matcher *m = p->generation->matcher;
+
+        return is_journald(h->who.actor) &&
+               ((h->shown.path && matcher_is_journal_dir(m, &h->shown)) ||
+                (h->query.old_path.path && matcher_is_journal_dir(m, &h->query.old_path)));
+}
+
+static void fill_filesystem(const struct pipeline *p, const struct held *h, struct event *e)
+{
+        uint32_t fs = h->shown.path ? h->shown.fs : h->query.old_path.path ? h->query.old_path.fs : h->query.unresolved_fs;
+
+        if (fs == WORLD_NONE)
+                return;
+        e->fstype = p->generation->world->fs[fs].fstype;
+        e->sdev_major = p->generation->world->fs[fs].sdev_major;
+        e->sdev_minor = p->generation->world->fs[fs].sdev_minor;
+}
+
+static void fill_owner(struct pipeline *p, struct object *o)
+{
+        if (!o->known || !p->params.names)
+                return;
+        o->owner = names_get(p->params.names, NAME_USER, o->uid);
+        o->owner_group = names_get(p->params.names, NAME_GROUP, o->gid);
+}
+
+/* An open file whose last name is gone says so, unless the event is that going itself. */
+static enum path_state state_of(const struct held *h, bool hidden)
+{
+        if (h->object.known && h->object.nlink == 0 &&
+            !(h->query.events & (EV_DELETE | EV_DELETE_SELF | EV_RENAME | EV_CREATE)))
+                return PATH_DELETED;
+        return hidden ? PATH_HIDDEN : PATH_NORMAL;
+}
+
+static void report(struct pipeline *p, struct held *h)
+{
+        bool hidden, old_hidden;
+        struct event e = {
+                .events = p->hits.events,
+                .is_dir = h->query.is_dir,
+                .object = h->object,
+                .attribution = h->who.attribution,
+                .actor = h->who.actor,
+                .origin = ORIGIN_KERNEL,
+                .read_realtime_usec = h->read_usec,
+                .fs_errno = h->fs_errno,
+                .fs_error_count = h->fs_error_count,
+        };
+
+        e.path = canonical(p, &h->shown, &p->canonical, &hidden);
+        e.old_path = canonical(p, &h->query.old_path, &p->canonical_old, &old_hidden);
+        if (!e.path.p && h->name_len > 0)
+                e.name = (struct bytes){ .p = p->texts.data + h->name_at, .len = h->name_len };
+        e.path_state = state_of(h, hidden || (!e.path.p && old_hidden));
+        fill_filesystem(p, h, &e);
+        fill_owner(p, &e.object);
+        reporter_event(p->params.reporter, &e, &p->hits);
+}
+
+static void settle(struct pipeline *p, struct held *h)
+{
+        struct counters *c = p->params.counters;
+
+        point_paths(p, h);
+        h->facts.actor = h->who.actor;
+        if (matcher_match(p->generation->matcher, &h->query, &h->facts, &p->hits) < 0)
+                c->events_no_memory++;
+        else if (p->hits.n == 0 && p->hits.ignored)
+                c->events_ignored++;
+        else if (p->hits.n == 0)
+                c->events_filtered++;
+        else if (is_feedback(p, h))
+                c->events_guarded++;
+        else
+                report(p, h);
+}
+
+void settle_all(struct pipeline *p)
+{
+        for (size_t i = 0; i < p->n_held; i++)
+                if (!p->held[i].gone)
+                        settle(p, &p->held[i]);
+        p->n_held = 0;
+        strbuf_reset(&p->texts);
+}
+
+void settle_weaken(struct pipeline *p, bool exec_seen)
+{
+        for (size_t i = 0; i < p->n_held; i++)
+                attributor_weaken(&p->held[i].who, exec_seen);
+}
+
+/* ---- loss ---- */
+
+/* The mount points of the filesystems that the main group watches. */
+static void list_watched(const struct pipeline *p, struct strbuf *out)
+{
+        const struct markset *wanted = &p->generation->plan->wanted;
+
+        for (size_t i = 0; i < wanted->n; i++) {
+                const struct mark *m = &wanted->marks[i];
+
+                if (group_key_compare(&m->group, &p->key) != 0 || !m->where)
+                        continue;
+                if (out->len > 0)
+                        strbuf_addc(out, ' ');
+                strbuf_adds(out, m->where);
+        }
+}
+
+void settle_overflow(struct pipeline *p)
+{
+        _cleanup_strbuf_ struct strbuf where = STRBUF_NULL;
+        char from[24], until[24];
+
+        settle_weaken(p, true);
+        settle_all(p);
+        resolver_forget_all(p->params.resolver);
+        attributor_forget_all(p->params.attributor);
+
+        list_watched(p, &where);
+        (void)snprintf(from, sizeof(from), "%" PRIu64, p->last_read_usec);
+        (void)snprintf(until, sizeof(until), "%" PRIu64, p->current->read_usec);
+        const char *const fields[] = {
+                "FAWATCH_GAP", "overflow",
+                "FAWATCH_REASON", "the kernel's queue was full",
+                "FAWATCH_MOUNTPOINT", strbuf_str(&where),
+                "FAWATCH_FROM_USEC", from,
+                "FAWATCH_UNTIL_USEC", until,
+                NULL,
+        };
+        reporter_note(p->params.reporter, RECORD_GAP, 3, fields,
+                      "events were lost: the kernel's queue was full; how many and which is not known (%s)",
+                      where.len > 0 ? strbuf_str(&where) : "no filesystem");
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "window.h"
+
+#include <errno.h>
+#include <sys/fanotify.h>
+#include <time.h>
+
+#include "fdutil.h"
+#include "hash.h"
+
+/* An event has at most three names of 255 bytes and three handles of 128. */
+#define LARGEST_EVENT 4096u
+/* Metadata, one handle of the shortest kind, a pidfd: no event that opens one is smaller. */
+#define SMALLEST_EVENT 48u
+#define FAN_NAMES_A_DIR (FAN_CREATE | FAN_DELETE | FAN_RENAME | FAN_MOVED_FROM | FAN_MOVED_TO)
+
+static uint64_t boottime_usec(void)
+{
+        struct timespec ts;
+
+        (void)clock_gettime(CLOCK_BOOTTIME, &ts);
+        return (uint64_t)ts.tv_sec * USEC_PER_SEC + (uint64_t)ts.tv_nsec / NSEC_PER_USEC;
+}
+
+int window_init(struct window *w, size_t bytes, size_t max_events)
+{
+        size_t cap = MIN_OF(MAX_OF(bytes, (size_t)(2 * LARGEST_EVENT)), (size_t)UINT32_MAX);
+
+        *w = (struct window){ .cap = cap, .max_events = MAX_OF(max_events, (size_t)1), .owns_fds = true };
+        w->data = malloc(cap);
+        return w->data ? 0 : -ENOMEM;
+}
+
+void window_done(struct window *w)
+{
+        window_reset(w);
+        free(w->data);
+        free(w->execs);
+        free(w->dirs);
+        *w = (struct window){};
+}
+
+static void close_rest(struct window *w)
+{
+        struct fan_event e;
+        size_t at = w->closed;
+
+        while (w->closed < w->len && window_next(w, &at, &e) > 0)
+                window_close_event(w, &e, at);
+        w->closed = w->len;
+}
+
+void window_reset(struct window *w)
+{
+        close_rest(w);
+        w->len = w->closed = w->n_events = w->n_execs = w->n_dirs = w->dirs_indexed = 0;
+        w->drained = w->execs_unknown = false;
+        w->owns_fds = true;
+}
+
+int window_next(const struct window *w, size_t *at, struct fan_event *ret)
+{
+        struct fan_cursor c = { .data = w->data, .len = w->len, .pos = *at };
+        int r = fan_decode_next(&c, ret);
+
+        if (r > 0) {
+                *at = c.pos;
+                if (!w->owns_fds) {
+                        ret->fd = FAN_NOFD;
+                        ret->pidfd = FAN_NOPIDFD;
+                }
+        }
+        return r > 0;
+}
+
+void window_close_event(struct window *w, const struct fan_event *e, size_t end)
+{
+        if (w->owns_fds) {
+                (void)close_fd(e->fd);
+                if (e->has_pidfd)
+                        (void)close_fd(e->pidfd);
+        }
+        w->closed = end;
+}
+
+/* ---- the index of programs ---- */
+
+static void add_exec(struct window *w, const struct fan_event *e, size_t at)
+{
+        if (w->n_execs == w->cap_execs) {
+                size_t cap = w->cap_execs ? w->cap_execs * 2 : 64;
+                struct window_exec *execs = reallocarray(w->execs, cap, sizeof(*execs));
+
+                if (!execs) {
+                        w->execs_unknown = true;
+                        return;
+                }
+                w->execs = execs;
+                w->cap_execs = cap;
+        }
+        /* fanotify merges an event into one of the same process and file that waits: an
+         * open_exec that carries nothing else can only stand where an earlier one of the
+         * same file stood; with an open, it may stand where that was. */
+        w->execs[w->n_execs++] = (struct window_exec){
+                .pid = e->pid,
+                .at = (uint32_t)at,
+                .merged = e->mask != FAN_OPEN_EXEC,
+        };
+}
+
+static int compare_execs(const void *a, const void *b)
+{
+        const struct window_exec *x = a, *y = b;
+
+        if (x->pid != y->pid)
+                return x->pid < y->pid ? -1 : 1;
+        return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* The first exec of pid in order, or the end of all. */
+static const struct window_exec *first_exec(const struct window *w, int32_t pid)
+{
+        size_t low = 0, high = w->n_execs;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (w->execs[middle].pid < pid)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return w->execs + low;
+}
+
+bool window_exec_after(const struct window *w, int32_t pid, size_t at)
+{
+        if (w->execs_unknown)
+                return true;
+        for (const struct window_exec *x = first_exec(w, pid); x < w->execs + w->n_execs && x->pid == pid; x++)
+                if (x->at > at)
+                        return true;
+        return false;
+}
+
+bool window_exec_unordered(const struct window *w, int32_t pid, size_t at)
+{
+        for (const struct window_exec *x = first_exec(w, pid); x < w->execs + w->n_execs && x->pid == pid; x++)
+                if (x->at <= at && x->merged)
+                        return true;
+        return false;
+}
+
+bool window_has_exec(const struct window *w, int32_t pid)
+{
+        const struct window_exec *x = first_exec(w, pid);
+
+        return w->execs_unknown || (x < w->execs + w->n_execs && x->pid == pid);
+}
+
+/* ---- reading ---- */
+
+/* Takes what was appended behind `from` into account; what does not decode is cut off,
+ * with the descriptors in it: they cannot be found. */
+static void take_in(struct window *w, size_t from, uint64_t *ret_bad)
+{
+        size_t n_execs = w->n_execs;
+        struct fan_cursor c = { .data = w->data, .len = w->len, .pos = from };
+        struct fan_event e;
+        size_t at = from;
+        int r;
+
+        while ((r = fan_decode_next(&c, &e)) > 0) {
+                w->n_events++;
+                if (e.mask & FAN_OPEN_EXEC)
+                        add_exec(w, &e, at);
+                else if (e.overflow)
+                        w->execs_unknown = true;
+                at = c.pos;
+        }
+        if (r < 0) {
+                w->len = at;
+                (*ret_bad)++;
+        }
+        if (w->n_execs > n_execs)
+                qsort(w->execs, w->n_execs, sizeof(*w->execs), compare_execs);
+}
+
+int window_fill(struct window *w, struct fan_group *g, uint64_t *ret_bad)
+{
+        w->drained = false;
+        for (;;) {
+                size_t room = w->cap - w->len;
+
+                if (room < LARGEST_EVENT || w->n_events >= w->max_events)
+                        return 0;
+
+                /* each event read may open a descriptor: no more bytes than events are allowed */
+                size_t wish = (w->max_events - w->n_events) * SMALLEST_EVENT;
+                uint64_t before = boottime_usec();
+                ssize_t n = fan_group_read(g, w->data + w->len, MIN_OF(room, MAX_OF(wish, (size_t)LARGEST_EVENT)));
+
+                if (n == -EINTR)
+                        continue;
+                if (n == 0 || n == -EAGAIN) {
+                        w->drained = true;
+                        w->drained_usec = before;
+                        return 0;
+                }
+                if (n < 0)
+                        return w->len > 0 ? 0 : (int)n;
+
+                size_t from = w->len;
+                w->len += (size_t)n;
+                take_in(w, from, ret_bad);
+        }
+}
+
+int window_copy(struct window *w, const void *bytes, size_t len, uint64_t *ret_bad)
+{
+        window_reset(w);
+        if (len > w->cap) {
+                uint8_t *data = len < UINT32_MAX ? realloc(w->data, len) : NULL;
+
+                if (!data)
+                        return -ENOMEM;
+                w->data = data;
+                w->cap = len;
+        }
+        if (len > 0)
+                memcpy(w->data, bytes, len);
+        w->len = len;
+        w->owns_fds = false;
+        take_in(w, 0, ret_bad);
+        return 0;
+}
+
+/* ---- the index of directories ---- */
+
+static uint64_t hash_handle(const struct fan_handle *h)
+{
+        return hash_mix(h->fsid ^ (uint64_t)(uint32_t)h->type, hash_bytes((const char *)h->bytes, h->len));
+}
+
+static int compare_dirs(const void *a, const void *b)
+{
+        const struct window_dir *x = a, *y = b;
+
+        if (x->hash != y->hash)
+                return x->hash < y->hash ? -1 : 1;
+        return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool names_dir(const struct fan_event *e)
+{
+        return (e->mask & FAN_ONDIR) && (e->mask & FAN_NAMES_A_DIR) && fan_handle_given(&e->object);
+}
+
+static void index_dirs(struct window *w)
+{
+        size_t at = w->dirs_indexed, begin = at;
+        struct fan_event e;
+
+        if (w->dirs_indexed == w->len)
+                return;
+        for (; at < w->len && window_next(w, &at, &e) > 0; begin = at) {
+                if (!names_dir(&e))
+                        continue;
+                if (w->n_dirs == w->cap_dirs) {
+                        size_t cap = w->cap_dirs ? w->cap_dirs * 2 : 64;
+                        struct window_dir *dirs = reallocarray(w->dirs, cap, sizeof(*dirs));
+
+                        if (!dirs)
+                                break; /* these paths stay unknown */
+                        w->dirs = dirs;
+                        w->cap_dirs = cap;
+                }
+                w->dirs[w->n_dirs++] = (struct window_dir){ .hash = hash_handle(&e.object), .at = (uint32_t)begin };
+        }
+        w->dirs_indexed = w->len;
+        if (w->n_dirs > 0)
+                qsort(w->dirs, w->n_dirs, sizeof(*w->dirs), compare_dirs);
+}
+
+static bool is_dir_event(const struct window *w, const struct window_dir *d, const struct fan_handle *dir,
+                         struct fan_event *ret)
+{
+        size_t at = d->at;
+
+        return window_next(w, &at, ret) > 0 && fan_handle_equal(&ret->object, dir);
+}
+
+/* The first in order of hash and place that is not before (hash, at). */
+static size_t lower_bound(const struct window *w, uint64_t hash, size_t at)
+{
+        size_t low = 0, high = w->n_dirs;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                const struct window_dir *d = &w->dirs[middle];
+
+                if (d->hash < hash || (d->hash == hash && d->at < at))
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+bool window_find_dir(struct window *w, const struct fan_handle *dir, size_t at, bool forward,
+                     struct fan_event *ret, size_t *ret_at)
+{
+        uint64_t hash = hash_handle(dir);
+
+        index_dirs(w);
+
+        size_t i = lower_bound(w, hash, at);
+        if (forward) {
+                for (; i < w->n_dirs && w->dirs[i].hash == hash; i++)
+                        if (is_dir_event(w, &w->dirs[i], dir, ret)) {
+                                *ret_at = w->dirs[i].at;
+                                return true;
+                        }
+                return false;
+        }
+        while (i-- > 0 && w->dirs[i].hash == hash)
+                if (is_dir_event(w, &w->dirs[i], dir, ret)) {
+                        *ret_at = w->dirs[i].at;
+                        return true;
+                }
+        return false;
+}
