@@ -46,7 +46,7 @@ static void add_price(struct planner *pl, const char **v, const struct world_fs 
         char *copy;
 
         strbuf_addf(&text, "%s: %s for %s", planner_mountpoint(pl, fs), vocab_name(price->event), a->path);
-        strbuf_addf(&text, " (rule %s", a->rule);
+        strbuf_addf(&text, " (asked for by %s", a->rule);
         if (a->n_more > 0)
                 strbuf_addf(&text, " and %zu more", a->n_more);
         strbuf_addf(&text, ") %s; %s", price->cost, price->advice);
