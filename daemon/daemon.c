@@ -106,6 +106,8 @@ void daemon_reload_finished(struct daemon *d)
 
 /* ---- the end of the event street: sending ---- */
 
+static int on_sink(sd_event_source *s, int fd, uint32_t revents, void *userdata);
+
 static void after_events(struct daemon *d)
 {
         struct loop *l = d->loop;
@@ -118,13 +120,10 @@ static void after_events(struct daemon *d)
                 (void)sd_event_exit(l->event, EXIT_TROUBLE);
                 return;
         }
-        if (waits && fd >= 0) {
-                if (sd_event_source_get_io_fd(l->sink) != fd)
-                        (void)sd_event_source_set_io_fd(l->sink, fd);
-                (void)sd_event_source_set_enabled(l->sink, SD_EVENT_ON);
-        } else {
-                (void)sd_event_source_set_enabled(l->sink, SD_EVENT_OFF);
-        }
+        /* The descriptor is another after each new connection: the source lives as long as we wait. */
+        l->sink = sd_event_source_disable_unref(l->sink);
+        if (waits && fd >= 0 && sd_event_add_io(l->event, &l->sink, fd, EPOLLOUT, on_sink, d) < 0)
+                log_message(LOG_WARNING, "the log cannot be waited for; tried again with the next event");
         uint64_t deadline = reporter_deadline(r);
         if (deadline == UINT64_MAX) {
                 (void)sd_event_source_set_enabled(l->deadline, SD_EVENT_OFF);
@@ -382,13 +381,7 @@ static int open_sources(struct daemon *d)
             (r = sd_event_add_time(e, &l->status, CLOCK_MONOTONIC, never, 0, on_status, d)) < 0 ||
             (r = sd_event_add_time(e, &l->heartbeat, CLOCK_MONOTONIC, never, 0, on_heartbeat, d)) < 0)
                 return r;
-        /* Any descriptor will do until the sink has one to wait for. */
-        r = sd_event_add_io(e, &l->sink, worker_fd(d->worker), 0, on_sink, d);
-        if (r < 0)
-                return r;
-        (void)sd_event_source_set_enabled(l->sink, SD_EVENT_OFF);
-        r = sd_event_source_set_io_events(l->sink, EPOLLOUT);
-        return r < 0 ? r : 0;
+        return 0;
 }
 
 static int open_control(struct daemon *d)
