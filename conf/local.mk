@@ -7,7 +7,14 @@ vendorrulesdir = $(prefix)/lib/fawatchd/rules.d
 dist_vendorrules_DATA = %D%/rules.d/fawatchd.conf
 
 examplesdir = $(docdir)/examples
-dist_examples_DATA =
+dist_examples_DATA = \
+	%D%/examples/accounts.conf \
+	%D%/examples/canary.conf \
+	%D%/examples/etc.conf \
+	%D%/examples/logs.conf \
+	%D%/examples/packages.conf \
+	%D%/examples/persistence.conf \
+	%D%/examples/web.conf
 
 if INSTALL_UNIT
 nodist_systemdsystemunit_DATA = %D%/fawatchd.service
