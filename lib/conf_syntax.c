@@ -245,7 +245,8 @@ static bool parse_settings(struct syntax *s, unsigned depth)
                 if (token_is(&s->token, '{'))
                         return blame_at(s, name.line, "a : is missing behind \"%.*s\": write %.*s: {",
                                         shown(name.len), name.start, shown(name.len), name.start);
-                if (s->token.kind == TOKEN_GARBAGE && s->token.start == name.start + name.len)
+                if ((s->token.kind == TOKEN_GARBAGE || s->token.kind == TOKEN_FLOAT) &&
+                    s->token.start == name.start + name.len)
                         return blame_at(s, name.line, "\"%.*s\": a name takes letters, digits, - and _",
                                         word_length(s, &name), name.start);
                 if (!token_is(&s->token, '=') && !token_is(&s->token, ':'))
