@@ -8,17 +8,18 @@
  * When a chain of windows counts as feedback.  A forwarder answers within
  * milliseconds; somebody who writes on his own account does not wait for us.
  */
-#define ANSWER_USEC (200 * USEC_PER_MSEC)     /* an event this soon after a record of ours may be its answer */
-#define BURST_USEC (500 * USEC_PER_MSEC)      /* ... unless records have been coming for longer than this */
-#define FEW_EVENTS 16                         /* more in one window are not answers */
-#define CHAIN_MIN 8                           /* windows in a row */
+#define ANSWER_USEC (200 * USEC_PER_MSEC) /* an event this soon after a record of ours may be its answer */
+#define BURST_USEC (500 * USEC_PER_MSEC)  /* ... unless records have been coming for longer than this */
+#define FEW_EVENTS 16                     /* more in one window are not answers */
+#define CHAIN_MIN 8                       /* windows in a row */
 #define STRETCH_MAX_USEC (60 * USEC_PER_SEC)
 
 /* Without coalescing, feedback shows as one key that makes up most of a second's events. */
 #define COUNT_USEC USEC_PER_SEC
 #define COUNT_MIN 200
 #define COUNT_MIN_PERCENT 45
-#define PROBE_USEC USEC_PER_SEC               /* the window put on it, which shows whether it needs our records */
+/* the window then put on it, which shows whether it needs our records */
+#define PROBE_USEC USEC_PER_SEC
 
 enum window_state {
         WINDOW_OPEN,
@@ -44,7 +45,9 @@ struct window {
         bool own_account;           /* an event of this window was no answer */
         bool announced;             /* this chain was called feedback once */
         bool exempt;                /* no feedback: the probe was full of events */
-        uint64_t counted_from_usec, counted, counted_base; /* coalescing off: events since, of all offers since */
+        uint64_t counted_from_usec; /* while coalescing is off: since when are counted */
+        uint64_t counted;           /* ... its events */
+        uint64_t counted_base;      /* ... of all offers beyond these */
 
         uint64_t start_ticks, rules;
         int32_t pid;
@@ -110,7 +113,8 @@ static void heap_settle(struct coalescer *c, struct window *w)
         for (;;) {
                 size_t child = 2 * pos + 1;
 
-                if (child + 1 < c->n_open && c->heap[child + 1]->deadline_usec < c->heap[child]->deadline_usec)
+                if (child + 1 < c->n_open &&
+                    c->heap[child + 1]->deadline_usec < c->heap[child]->deadline_usec)
                         child++;
                 if (child >= c->n_open || c->heap[child]->deadline_usec >= w->deadline_usec)
                         break;
@@ -393,7 +397,8 @@ static void merge(struct coalescer *c, struct window *w, const struct coalesce_o
                 end_chain(c, w, o);
 }
 
-enum coalesce_verdict coalescer_offer(struct coalescer *c, const struct coalesce_offer *o, void ***ret_payload)
+enum coalesce_verdict coalescer_offer(struct coalescer *c, const struct coalesce_offer *o,
+                                      void ***ret_payload)
 {
         struct window *w;
         uint64_t hash;

@@ -49,7 +49,8 @@ enum coalesce_verdict {
  * (NULL at first, freed by the coalescer if the window ends without merged
  * events), valid until the next call; NULL when no window is open.
  */
-enum coalesce_verdict coalescer_offer(struct coalescer *c, const struct coalesce_offer *o, void ***ret_payload);
+enum coalesce_verdict coalescer_offer(struct coalescer *c, const struct coalesce_offer *o,
+                                      void ***ret_payload);
 
 struct coalesced { /* a closed window that holds at least one event */
         uint32_t events;                /* union of the merged events */

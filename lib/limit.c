@@ -42,7 +42,8 @@ static void count_program(struct limited *held, const char *program)
         size_t len = program ? strnlen(program, LIMIT_PROGRAM_MAX) : 0;
 
         for (size_t i = 0; program && i < held->n_programs; i++)
-                if (strlen(held->programs[i].name) == len && memcmp(held->programs[i].name, program, len) == 0) {
+                if (strlen(held->programs[i].name) == len &&
+                    memcmp(held->programs[i].name, program, len) == 0) {
                         held->programs[i].count++;
                         return;
                 }

@@ -449,20 +449,6 @@ void matcher_set_spent(struct matcher *m, uint32_t ignore, bool spent)
                 m->spent[ignore] = spent;
 }
 
-void matcher_foreach_object(const struct matcher *m,
-                            void (*fn)(void *userdata, uint32_t fs, const char *inside, const struct handle *handle),
-                            void *userdata)
-{
-        static const struct handle unknown = {};
-
-        for (size_t i = 0; i < m->n_nodes; i++) {
-                const struct match_node *n = &m->nodes[i];
-
-                if (n->object)
-                        fn(userdata, n->fs, n->path, n->handle ? n->handle : &unknown);
-        }
-}
-
 uint64_t matcher_coalesce_usec(const struct matcher *m, const struct match_hits *hits)
 {
         uint64_t shortest = UINT64_MAX;
@@ -485,25 +471,4 @@ bool matcher_is_journal_dir(const struct matcher *m, const struct match_path *pa
                         return true;
         }
         return false;
-}
-
-static size_t index_bytes(const struct hash_index *t)
-{
-        return t->slots ? (t->mask + 1) * sizeof(*t->slots) : 0;
-}
-
-void matcher_stats(const struct matcher *m, struct matcher_stats *ret)
-{
-        struct matcher_stats s = { .anchors = m->n_nodes };
-
-        for (const struct match_patterns *p = m->patterns; p; p = p->next)
-                for (size_t i = 0; i < p->n; i++) {
-                        s.regex_patterns += p->v[i].kind == PATTERN_REGEX;
-                        s.literal_patterns += p->v[i].kind != PATTERN_REGEX;
-                        s.bytes += p->v[i].literal_len;
-                }
-        s.bytes += arena_used(m->arena) + index_bytes(&m->node_index) + index_bytes(&m->literal_index) +
-                   m->cap_nodes * sizeof(*m->nodes) + m->cap_literals * sizeof(*m->literals) +
-                   m->cap_entries * sizeof(*m->entries) + m->cap_clauses * sizeof(*m->clauses);
-        *ret = s;
 }

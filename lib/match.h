@@ -35,20 +35,23 @@ struct match_path {
 #define MATCH_PATH_NONE ((struct match_path){ .fs = WORLD_NONE })
 
 struct match_query {
-        struct group_key_mount { bool mount; int mount_id; } source; /* an event of a mount-scope group matches that scope's rules only, and of the main group only the others */
+        /* an event of a mount-scope group matches that scope's rules only, one of the main group the others only */
+        struct group_key_mount { bool mount; int mount_id; } source;
         uint32_t events;         /* EV_ bits of the event */
         bool is_dir;
         struct match_path path;  /* of a rename: the new name */
         struct match_path old_path;
-        struct match_path alias; /* the path of a `file` or `directory` rule whose object (by file handle) this is, under another name or without one */
-        uint32_t unresolved_fs;  /* path could not be resolved: matches rules for all of that filesystem only; else WORLD_NONE */
+        /* the path of a `file` or `directory` rule whose object (by file handle) this is, under
+         * another name or without one */
+        struct match_path alias;
+        uint32_t unresolved_fs;  /* no path is known: rules for all of that filesystem match; else WORLD_NONE */
 };
 
 /* What is known only after looking at the object and the process. */
 struct match_facts {
-        uint32_t type;                       /* TYPE_ bit; 0 = not known: fits the types of every watch and of no ignore */
+        uint32_t type;                       /* TYPE_ bit; 0 = not known: fits every watch's types, no ignore's */
         const struct actor *actor;
-        uint32_t owner_uid, owner_gid;       /* of the object; ID_UNKNOWN when not known, gone or just created */
+        uint32_t owner_uid, owner_gid;       /* of the object; ID_UNKNOWN: not known, gone or just created */
         uint32_t dir_uid, dir_gid;           /* of the directory that holds the name */
 };
 
@@ -65,10 +68,11 @@ struct match_hits {
         struct match_hit *v; /* sorted by rule */
         size_t n, cap;
         uint32_t events;      /* union */
-        bool tripwire;        /* a link on a rule's path, or its first missing component, was touched: the world may be another now */
+        bool tripwire;        /* a link on a rule's path, or its first missing component, was touched: the
+                               * world may be another now */
         bool needs_actor;     /* facts would decide: some candidate has only, except or ignore by actor */
         bool needs_dir_owner; /* ... by @owner */
-        uint32_t ignored;     /* bits that a rule's selection wanted and an ignore or except took out (for counters) */
+        uint32_t ignored;     /* bits that a rule wanted and an ignore or except took out (for counters) */
         uint32_t spends[MATCH_MAX_SPENDS]; /* rules->ignores of until = "modified" that this event ends */
         uint32_t n_spends;
 };
@@ -91,10 +95,14 @@ int matcher_match(const struct matcher *m, const struct match_query *q, const st
  */
 void matcher_set_spent(struct matcher *m, uint32_t ignore, bool spent);
 
-/* The paths of file and directory scope rules (and of until = "modified"
- * ignores) whose object must be known by its handle: calls fn for each distinct (fs, inside path); handle may have len 0. */
+/*
+ * The paths of file and directory scope rules (and of until = "modified"
+ * ignores) whose object must be known by its handle: calls fn for each distinct
+ * (fs, inside path); handle may have len 0.
+ */
 void matcher_foreach_object(const struct matcher *m,
-                            void (*fn)(void *userdata, uint32_t fs, const char *inside, const struct handle *handle),
+                            void (*fn)(void *userdata, uint32_t fs, const char *inside,
+                                       const struct handle *handle),
                             void *userdata);
 /* The shortest coalesce window of these rules (setting where unset), in usec. */
 uint64_t matcher_coalesce_usec(const struct matcher *m, const struct match_hits *hits);

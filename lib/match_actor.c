@@ -55,7 +55,8 @@ void actor_tests_free(struct actor_tests *tests)
         free(tests);
 }
 
-static int compile_texts(struct actor_tests *tests, const struct strings *texts, bool path, struct text_test *t)
+static int compile_texts(struct actor_tests *tests, const struct strings *texts, bool path,
+                         struct text_test *t)
 {
         const char **literals = arena_alloc_array(tests->arena, texts->n, sizeof(*literals));
         struct pattern *globs = arena_alloc_array(tests->arena, texts->n, sizeof(*globs));
@@ -112,8 +113,8 @@ static bool parse_range(const char *text, struct id_range *ret)
 }
 
 /* "any" and "none" are words of `login` only: elsewhere they are somebody's name. */
-static int compile_ids(struct actor_tests *tests, const struct strings *texts, enum name_kind kind, bool login,
-                       struct id_test *t)
+static int compile_ids(struct actor_tests *tests, const struct strings *texts, enum name_kind kind,
+                       bool login, struct id_test *t)
 {
         struct id_range *ranges = arena_alloc_array(tests->arena, texts->n, sizeof(*ranges));
 
@@ -329,7 +330,8 @@ static enum actor_truth eval_id(const struct id_test *t, uint32_t id, uint32_t d
 }
 
 /* The login uid of a process that was read and has none is known to be none. */
-static enum actor_truth eval_login(const struct id_test *t, const struct actor *a, const struct match_facts *f)
+static enum actor_truth eval_login(const struct id_test *t, const struct actor *a,
+                                   const struct match_facts *f)
 {
         if (a->loginuid != ID_UNKNOWN)
                 return eval_id(t, a->loginuid, f->dir_uid, f->owner_uid);
@@ -339,7 +341,8 @@ static enum actor_truth eval_login(const struct id_test *t, const struct actor *
 }
 
 /* A kernel thread works for somebody else: its ids, root's, name nobody. */
-static enum actor_truth eval_ids(const struct actor_test *t, const struct actor *a, const struct match_facts *f)
+static enum actor_truth eval_ids(const struct actor_test *t, const struct actor *a,
+                                 const struct match_facts *f)
 {
         enum actor_truth all = ACTOR_YES;
 

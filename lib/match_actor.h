@@ -23,7 +23,8 @@ void actor_tests_free(struct actor_tests *tests);
 DEFINE_CLEANUP(struct actor_tests, actor_tests_free);
 
 /* Same returns; *ret is NULL when there is no condition. */
-int actor_tests_compile(struct actor_tests *tests, const struct actors *actors, const struct actor_test **ret);
+int actor_tests_compile(struct actor_tests *tests, const struct actors *actors,
+                        const struct actor_test **ret);
 
 /* facts->actor may be NULL: then nothing is known. */
 enum actor_truth actor_test_eval(const struct actor_test *test, const struct match_facts *facts);

@@ -61,7 +61,8 @@ static int get_node(struct matcher *m, uint32_t fs, const char *path, uint32_t *
         if (r < 0)
                 return r;
         m->nodes[m->n_nodes] = (struct match_node){
-                .fs = fs, .path = path, .path_len = (uint32_t)len, .plain = MATCH_NONE, .patterns = MATCH_NONE,
+                .fs = fs, .path = path, .path_len = (uint32_t)len,
+                .plain = MATCH_NONE, .patterns = MATCH_NONE,
         };
         *ret = (uint32_t)m->n_nodes++;
         return 0;
@@ -84,7 +85,8 @@ static int get_literal(struct matcher *m, uint32_t node, const struct pattern *p
         if (r < 0)
                 return r;
         m->literals[m->n_literals] = (struct match_literal){
-                .node = node, .kind = p->kind, .text = p->literal, .len = p->literal_len, .entries = MATCH_NONE,
+                .node = node, .kind = p->kind, .text = p->literal, .len = p->literal_len,
+                .entries = MATCH_NONE,
         };
         *ret = (uint32_t)m->n_literals++;
         return 0;
@@ -103,7 +105,8 @@ static int push_entry(struct matcher *m, const struct match_entry *entry, uint32
         return 0;
 }
 
-static int push_pattern(struct matcher *m, uint32_t node, const struct pattern *p, const struct match_entry *like)
+static int push_pattern(struct matcher *m, uint32_t node, const struct pattern *p,
+                        const struct match_entry *like)
 {
         struct match_node *n = &m->nodes[node];
         struct match_entry entry = *like;
@@ -154,8 +157,8 @@ static int add_place(struct matcher *m, uint32_t clause, const struct match_plac
                      const struct match_patterns *patterns)
 {
         struct match_entry entry = {
-                .clause = clause, .events = place->link ? EV_OF_LINK : UINT32_MAX, .mount_id = place->mount_id,
-                .reach = place->reach, .own = place->own, .below = place->below,
+                .clause = clause, .events = place->link ? EV_OF_LINK : UINT32_MAX,
+                .mount_id = place->mount_id, .reach = place->reach, .own = place->own, .below = place->below,
         };
         uint32_t node;
         int r = get_node(m, place->fs, place->path, &node);
@@ -427,4 +430,40 @@ void matcher_free(struct matcher *m)
         free(m->clauses);
         arena_free(m->arena);
         free(m);
+}
+
+void matcher_foreach_object(const struct matcher *m,
+                            void (*fn)(void *userdata, uint32_t fs, const char *inside,
+                                       const struct handle *handle),
+                            void *userdata)
+{
+        static const struct handle unknown = {};
+
+        for (size_t i = 0; i < m->n_nodes; i++) {
+                const struct match_node *n = &m->nodes[i];
+
+                if (n->object)
+                        fn(userdata, n->fs, n->path, n->handle ? n->handle : &unknown);
+        }
+}
+
+static size_t index_bytes(const struct hash_index *t)
+{
+        return t->slots ? (t->mask + 1) * sizeof(*t->slots) : 0;
+}
+
+void matcher_stats(const struct matcher *m, struct matcher_stats *ret)
+{
+        struct matcher_stats s = { .anchors = m->n_nodes };
+
+        for (const struct match_patterns *p = m->patterns; p; p = p->next)
+                for (size_t i = 0; i < p->n; i++) {
+                        s.regex_patterns += p->v[i].kind == PATTERN_REGEX;
+                        s.literal_patterns += p->v[i].kind != PATTERN_REGEX;
+                        s.bytes += p->v[i].literal_len;
+                }
+        s.bytes += arena_used(m->arena) + index_bytes(&m->node_index) + index_bytes(&m->literal_index) +
+                   m->cap_nodes * sizeof(*m->nodes) + m->cap_literals * sizeof(*m->literals) +
+                   m->cap_entries * sizeof(*m->entries) + m->cap_clauses * sizeof(*m->clauses);
+        *ret = s;
 }

@@ -30,10 +30,10 @@ struct match_place {
         uint32_t fs;
         const char *path;      /* inside the filesystem */
         enum match_reach reach;
-        const char *below;     /* this place's path below the clause's, without leading slash; "" = the clause's path itself */
+        const char *below;     /* the place's path below the clause's: "a/b"; "" = the clause's path itself */
         int mount_id;          /* events of this mount alone, or MATCH_NO_MOUNT */
         bool own;              /* a file or directory whose object the clause follows by its handle */
-        bool link;             /* a symbolic link that the clause's path ends in: its name is watched, nothing below */
+        bool link;             /* a symbolic link that the clause's path ends in: its name is watched */
         bool tripwire;         /* where the world may become another: nothing is watched for itself */
         const struct handle *handle; /* of an own place, when known; else NULL */
 };
@@ -55,7 +55,7 @@ enum clause_kind { CLAUSE_WATCH, CLAUSE_EXCEPT, CLAUSE_IGNORE };
 
 struct match_clause {
         enum clause_kind kind;
-        uint32_t owner;        /* of a watch or except: the rule; of an ignore: its index, MATCH_NONE = built in */
+        uint32_t owner;        /* of a watch or except: the rule; of an ignore: its index or, built in, MATCH_NONE */
         uint32_t events;       /* EV_ bits it takes below its path */
         uint32_t events_self;  /* ... and at its path, where delete_self and delete are one */
         uint32_t types;        /* TYPE_ bits, 0 = every type */

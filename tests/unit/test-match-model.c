@@ -33,7 +33,9 @@ static const char *const patterns[] = {
         "a", "b", "x.c", ".ssh", "*.c", "*.o", "*.x", ".c", "a/", ".ssh/", "*.c/", "?", "[ab]", "a/b", "a/*", "/x.c",
         "**/b", "a/**", "*a*/*.c", "m/b", "m/b/x.c", "b/",
 };
-static const uint32_t event_bits[] = { EV_CREATE, EV_DELETE, EV_MODIFY, EV_OPEN, EV_ATTRIB, EV_RENAME, EV_DELETE_SELF };
+static const uint32_t event_bits[] = {
+        EV_CREATE, EV_DELETE, EV_MODIFY, EV_OPEN, EV_ATTRIB, EV_RENAME, EV_DELETE_SELF,
+};
 static const uint32_t type_bits[] = { TYPE_FILE, TYPE_DIRECTORY, TYPE_FIFO };
 
 static uint64_t random_state;
@@ -353,7 +355,8 @@ static void print_case(const struct naive *n, const struct rule *r, uint64_t see
 {
         const struct match_query *q = n->query;
 
-        print_message("# FAWATCH_SEED=%ju: fs %u %s, old fs %u %s, events %x, %s type %x, euid %u in a directory of %u\n",
+        print_message("# FAWATCH_SEED=%ju: fs %u %s, old fs %u %s, events %x, %s type %x, "
+                      "euid %u in a directory of %u\n",
                       (uintmax_t)seed, q->path.fs, q->path.path, q->old_path.fs,
                       q->old_path.path ? q->old_path.path : "-", q->events, q->is_dir ? "directory" : "file",
                       n->facts->type, n->facts->actor->euid, n->facts->dir_uid);
