@@ -163,6 +163,8 @@ void reporter_event(struct reporter *r, const struct event *e, const struct matc
         /* a window that gave way to this event's, or is over: its record comes now */
         if (coalescer_deadline(r->coalescer) == 0)
                 reporter_close_windows(r, false);
+        if (r->shed.n_ranges == SHED_MAX_RANGES)
+                reporter_tell_shed(r, true);
 }
 
 void reporter_note(struct reporter *r, enum record_kind kind, int priority, const char *const *fields,

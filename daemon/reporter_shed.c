@@ -105,14 +105,18 @@ static struct fields begin(struct reporter *r, const char *reason, struct strbuf
 }
 
 /* When the spool was full: as soon as it has emptied by half, or each second
- * while it has not; with now, at once.  Needs room in the spool itself. */
+ * while it has not, or before the numbers no longer fit into the account; with
+ * now, at once.  Needs room in the spool itself. */
 void reporter_tell_shed(struct reporter *r, bool now)
 {
         struct shed *s = &r->shed;
         _cleanup_strbuf_ struct strbuf message = STRBUF_NULL;
         bool emptied = spool_bytes(r->spool) <= r->settings->spool_bytes / 2;
 
-        if (s->total == 0 || !(now || emptied || r->params.monotonic_usec() >= r->shed_due_usec))
+        if (s->total == 0)
+                return;
+        if (!now && !emptied && s->n_ranges < SHED_MAX_RANGES &&
+            r->params.monotonic_usec() < r->shed_due_usec)
                 return;
         strbuf_addf(&message, "%" PRIu64 " records were not written: the log did not keep up", s->total);
 

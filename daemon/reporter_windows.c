@@ -99,6 +99,19 @@ static void add_name(struct strbuf *out, const char *name)
         strbuf_adds(out, name);
 }
 
+/* As a rule file takes it between its quotes. */
+static void add_quoted(struct strbuf *out, const struct bytes *path)
+{
+        for (size_t pos = 0; pos < path->len;) {
+                const char *quote = memchr(path->p + pos, '"', path->len - pos);
+                size_t n = quote ? (size_t)(quote - path->p) - pos : path->len - pos;
+
+                escape_text(path->p + pos, n, out);
+                strbuf_adds(out, quote ? "\\\"" : "");
+                pos += n + (quote != NULL);
+        }
+}
+
 /* Our records make somebody write, and that makes our records: said once, with the cure. */
 static void note_feedback(struct reporter *r, const struct snapshot *s)
 {
@@ -110,7 +123,7 @@ static void note_feedback(struct reporter *r, const struct snapshot *s)
         for (size_t i = 0; i < s->hits.n; i++)
                 add_name(&names, r->generation->rules->watches[s->hits.v[i].rule].clause.name);
         strbuf_adds(&hint, "ignore: { forwarder: { path = \"");
-        escape_text(e->path.p, e->path.len, &hint);
+        add_quoted(&hint, &e->path);
         strbuf_adds(&hint, "\"; }; };");
 
         const char *const fields[] = {
