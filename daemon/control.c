@@ -309,7 +309,7 @@ int control_new(sd_event *loop, const char *path, const struct control_ops *ops,
         c->userdata = userdata;
         c->lost_counter = lost_counter;
 
-        r = sd_event_add_time_relative(loop, &c->tick, CLOCK_MONOTONIC, UINT64_MAX, 0, on_tick, c);
+        r = sd_event_add_time(loop, &c->tick, CLOCK_MONOTONIC, UINT64_MAX, 0, on_tick, c);
         if (r < 0)
                 return r;
         r = sd_event_source_set_enabled(c->tick, SD_EVENT_OFF);
