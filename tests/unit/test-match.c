@@ -20,6 +20,7 @@ static const char world_text[] =
         "path /etc/passwd type=file handle=aabb\n"
         "path /etc/alternatives/editor type=file resolved=/usr/bin/vi link=/etc/alternatives/editor\n"
         "path /var/run/app type=directory resolved=/run/app link=/var/run\n"
+        "path /lib/lib type=file resolved=/usr/lib/lib link=/lib\n"
         "path /missing/dir/file link=/missing\n"
         "path /current type=directory resolved=/srv/releases/5 link=/current\n"
         "user alice 1000\n";
@@ -168,6 +169,9 @@ static void test_mounts(void **state)
         CHECK_EVENTS("watch: { w: { path = \"/srv/www\"; scope = \"directory\"; }; };",
                      { EV_ATTRIB, "8:3 /", .is_dir = true, .hits = "w:attrib" }, /* a child, mounted */
                      { EV_MODIFY, "8:3 /x", .hits = "" });
+        CHECK_EVENTS("watch: { w: { path = \"/srv\"; scope = \"directory\"; }; };",
+                     { EV_ATTRIB, "8:3 /", .is_dir = true, .hits = "" }, /* a child's child */
+                     { EV_ATTRIB, "8:2 /www", .is_dir = true, .hits = "w:attrib" });
         /* the bind mount and its source are the same files */
         CHECK_EVENTS("watch: { b: { path = \"/export/www\"; }; };",
                      { EV_MODIFY, "8:2 /www/x", .hits = "b:modify" },
@@ -319,6 +323,11 @@ static void test_links(void **state)
                      { EV_DELETE, "8:1 /current", .hits = "cur:delete" },
                      { EV_OPEN, "8:2 /releases/5/x", .hits = "cur:open" },
                      { EV_OPEN, "8:1 /current", .hits = "" });
+        /* a link on the way that has the same name; a whole filesystem has no link of its own */
+        CHECK_EVENTS("watch: { l: { path = \"/lib/lib\"; };"
+                     "         fs: { path = \"/current\"; scope = \"filesystem\"; }; };",
+                     { EV_DELETE, "8:1 /usr/lib/lib", .hits = "l:delete" },
+                     { EV_DELETE, "8:1 /lib", .hits = "" }, { EV_DELETE, "8:1 /current", .hits = "" });
 }
 
 static void test_tripwires(void **state)
@@ -371,13 +380,15 @@ static void test_without_facts(void **state)
                 { "8:1 /a/i/x", EV_MODIFY, "a:modify", true, false },
                 { "8:1 /a/i/x", EV_ATTRIB, "a:attrib", false, false }, /* that ignore is of modify only */
                 { "8:1 /i/x", EV_MODIFY, "", false, false },
+                { "8:1 /al/x", EV_MODIFY, "al:modify", false, false }, /* no ignore can take it out */
         };
         _cleanup_strbuf_ struct strbuf b = STRBUF_NULL;
         struct fixture f;
 
         set_up(&f, "watch: { a: { path = \"/a\"; }; b: { path = \"/b\"; only: { user = \"alice\"; }; };"
-                   "         c: { path = \"/c\"; except: { own: { user = \"@owner\"; }; }; }; };"
-                   "ignore: { i: { path = [ \"/a/i\", \"/i\" ]; events = \"modify\"; exe = \"/bin/sh\"; }; };");
+                   "         c: { path = \"/c\"; except: { own: { user = \"@owner\"; }; }; };"
+                   "         al: { path = \"/al\"; always = true; }; };"
+                   "ignore: { i: { path = [ \"/a/i\", \"/i\", \"/al\" ]; events = \"modify\"; exe = \"/bin/sh\"; }; };");
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 struct event_case e = { cases[i].events, cases[i].path };
                 struct match_query q = query_of(&f, &e);
@@ -458,13 +469,13 @@ static void test_unresolved(void **state)
         static const struct {
                 unsigned minor;
                 const char *hits;
-        } cases[] = { { 1, "" }, { 2, "fs:modify srv:modify" }, { 3, "data:modify srv:modify" } };
+        } cases[] = { { 1, "" }, { 2, "fs:modify srv:modify" }, { 3, "data:modify srv:modify www:modify" } };
         _cleanup_strbuf_ struct strbuf b = STRBUF_NULL;
         struct fixture f;
 
         set_up(&f, "watch: { srv: { path = \"/srv\"; }; fs: { path = \"/srv\"; scope = \"filesystem\"; };"
                    " data: { path = \"/srv/www/data\"; }; pat: { path = \"/srv\"; match = \"*.c\"; };"
-                   " www: { path = \"/srv/www\"; events = \"open\"; }; };"
+                   " www: { path = \"/srv/www\"; }; dir: { path = \"/srv\"; scope = \"directory\"; }; };"
                    "ignore: { i: { path = \"/srv/x\"; }; };");
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 struct match_query q = {
@@ -528,7 +539,7 @@ static void test_journal(void **state)
         } cases[] = {
                 { "8:1 /var/log/journal", true },       { "8:1 /var/log/journal/id/system.journal", true },
                 { "8:1 /run/log/journal/id", true },    { "8:1 /var/log/journals", false },
-                { "8:1 /var/log", false },              { "8:2 /var/log/journal", false },
+                { "8:1 /var/abc/journal", false },      { "8:2 /var/log/journal", false },
         };
         struct match_path none = MATCH_PATH_NONE;
         struct fixture f;
