@@ -117,6 +117,7 @@ TESTS += %D%/fuzz/replay.sh
 check_PROGRAMS += %D%/lint/print-names
 tests_lint_print_names_LDADD = $(CORE_LIBS)
 lint_tests = \
+	%D%/lint/catalog.sh \
 	%D%/lint/layering.sh \
 	%D%/lint/man.sh \
 	%D%/lint/purity.sh \

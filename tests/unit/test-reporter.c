@@ -295,7 +295,8 @@ static void test_coalesced_fields(void **state)
         tick_to(s, 1001 * SEC);
         CHECK(s,
               "1 /etc/a open verified - etc: /etc/a opened by vipw[4242] as root, login alice, x.service\n"
-              "2 /etc/a modify verified - etc: /etc/a modified by vipw[4242] as root, login alice, x.service\n",
+              "2 /etc/a modify verified - etc: /etc/a modified by vipw[4242] as root, login alice,"
+              " x.service\n",
               "FAWATCH_SEQ", "FAWATCH_PATH", "FAWATCH_EVENTS", "FAWATCH_ATTRIBUTION", "FAWATCH_COUNT",
               "MESSAGE");
 }
