@@ -388,7 +388,8 @@ static void test_without_facts(void **state)
         set_up(&f, "watch: { a: { path = \"/a\"; }; b: { path = \"/b\"; only: { user = \"alice\"; }; };"
                    "         c: { path = \"/c\"; except: { own: { user = \"@owner\"; }; }; };"
                    "         al: { path = \"/al\"; always = true; }; };"
-                   "ignore: { i: { path = [ \"/a/i\", \"/i\", \"/al\" ]; events = \"modify\"; exe = \"/bin/sh\"; }; };");
+                   "ignore: { i: { path = [ \"/a/i\", \"/i\", \"/al\" ]; events = \"modify\";"
+                   "               exe = \"/bin/sh\"; }; };");
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 struct event_case e = { cases[i].events, cases[i].path };
                 struct match_query q = query_of(&f, &e);
