@@ -23,8 +23,8 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/fdutil.h \
 	%D%/guarded.c %D%/guarded.h \
 	%D%/handles.c %D%/handles.h \
-	%D%/loader.c %D%/loader.h \
 	%D%/judge.c \
+	%D%/loader.c %D%/loader.h \
 	%D%/log.c %D%/log.h \
 	%D%/mark_path.c %D%/mark_path.h \
 	%D%/marks.c %D%/marks.h \
@@ -34,7 +34,8 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/notes.c %D%/notes.h \
 	%D%/notify.c %D%/notify.h \
 	%D%/options.c %D%/options.h \
-	%D%/pipeline.c %D%/pipeline.h %D%/pipeline_internal.h \
+	%D%/pipeline.c %D%/pipeline.h \
+	%D%/pipeline_internal.h \
 	%D%/probe.c %D%/probe.h \
 	%D%/probe_path.c \
 	%D%/proc_read.c %D%/proc_read.h \

@@ -23,6 +23,7 @@ lib_libcore_a_SOURCES = \
 	%D%/generation.c %D%/generation.h \
 	%D%/hash.c %D%/hash.h \
 	%D%/interest.h \
+	%D%/interest_deliver.c \
 	%D%/interest_mark.c \
 	%D%/interest_mask.c \
 	%D%/limit.c %D%/limit.h \

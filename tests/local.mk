@@ -14,12 +14,14 @@ AM_TESTS_ENVIRONMENT = \
 # unit tests of the pure library: one a module, tests/unit/test-MODULE.c
 core_unit_tests = \
 	%D%/unit/test-arena \
+	%D%/unit/test-cgroup \
 	%D%/unit/test-coalesce \
 	%D%/unit/test-conftree \
 	%D%/unit/test-counters \
 	%D%/unit/test-decode \
 	%D%/unit/test-diag \
 	%D%/unit/test-escape \
+	%D%/unit/test-event \
 	%D%/unit/test-fdinfo \
 	%D%/unit/test-generation \
 	%D%/unit/test-limit \
@@ -30,8 +32,10 @@ core_unit_tests = \
 	%D%/unit/test-match-actor \
 	%D%/unit/test-match-model \
 	%D%/unit/test-message \
+	%D%/unit/test-objects \
 	%D%/unit/test-pattern \
 	%D%/unit/test-plan \
+	%D%/unit/test-proc-text \
 	%D%/unit/test-record \
 	%D%/unit/test-record-json \
 	%D%/unit/test-rules \
@@ -49,6 +53,7 @@ daemon_unit_tests = \
 	%D%/unit/test-conf-read \
 	%D%/unit/test-control \
 	%D%/unit/test-fan-group \
+	%D%/unit/test-pipeline \
 	%D%/unit/test-reporter \
 	%D%/unit/test-sink-journal \
 	%D%/unit/test-sink-stdout
@@ -62,15 +67,19 @@ if HAVE_CMOCKA
 check_PROGRAMS += $(core_unit_tests) $(daemon_unit_tests) $(model_tests)
 TESTS += $(core_unit_tests) $(daemon_unit_tests) $(model_tests)
 endif
+# a watched tmpfs and a reporter that remembers
+street_fixture = %D%/unit/street_fixture.c %D%/unit/street_fixture.h
 # what a test links that names nothing itself (its source is its own name + .c)
 LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_control_SOURCES = %D%/unit/test-control.c ctl/client.c ctl/client.h
 tests_unit_test_control_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_sink_stdout_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_sink_journal_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_pipeline_SOURCES = %D%/unit/test-pipeline.c $(street_fixture)
+tests_unit_test_pipeline_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_reporter_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_sink_journal_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_sink_stdout_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_control_SOURCES = %D%/unit/test-control.c ctl/client.c ctl/client.h
 
 # goldens: text in, text out
 check_PROGRAMS += %D%/golden/rules-print %D%/golden/plan-print
