@@ -31,7 +31,15 @@ void build_result_done(struct build_result *r)
         generation_free(r->generation);
         build_texts_free(r->texts);
         diag_done(&r->diag);
+        strbuf_done(&r->changes_text);
         *r = (struct build_result){};
+}
+
+int build_compare(const struct rules *before, struct build_result *result)
+{
+        result->changes = (struct rules_diff){ .text = &result->changes_text };
+        rules_compare(before, result->generation->rules, &result->changes);
+        return strbuf_failed(&result->changes_text) ? -ENOMEM : 0;
 }
 
 enum rules_from build_source(const struct options *o)

@@ -32,8 +32,14 @@ struct build_result {
         struct generation *generation; /* NULL when refused */
         struct build_texts *texts;     /* NULL when `kept` was given */
         struct diag diag;
+        struct rules_diff changes;     /* against the rules in force; its text is `changes_text` */
+        struct strbuf changes_text;
 };
 void build_result_done(struct build_result *r);
+
+/* Fills changes of a result that has a generation: ten thousand rules are too many to
+ * compare on the street.  before NULL = there were none.  0 or -ENOMEM. */
+int build_compare(const struct rules *before, struct build_result *result);
 
 /* Where rules come from by the command line (saved ones excepted). */
 enum rules_from build_source(const struct options *o);

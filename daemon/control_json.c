@@ -340,10 +340,10 @@ static json_t *reload_rules(const struct reload_answer *a)
 {
         json_t *o = json_object(), *lines = json_array();
 
-        set(o, "added", number(a->result ? a->result->rules.added : 0));
-        set(o, "removed", number(a->result ? a->result->rules.removed : 0));
-        set(o, "changed", number(a->result ? a->result->rules.changed : 0));
-        const char *p = a->text ? strbuf_str(a->text) : "";
+        set(o, "added", number(a->changes->added));
+        set(o, "removed", number(a->changes->removed));
+        set(o, "changed", number(a->changes->changed));
+        const char *p = a->changes->text ? strbuf_str(a->changes->text) : "";
         while (*p) {
                 size_t len = strcspn(p, "\n");
                 _cleanup_free_ char *line = strndup(p, len);

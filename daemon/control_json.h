@@ -13,7 +13,7 @@ struct reload_answer {
         bool ok, dry_run;
         uint64_t generation;
         const struct reload_result *result; /* NULL when refused */
-        const struct strbuf *text;          /* what changes, a line each; may be NULL */
+        const struct rules_diff *changes;   /* with a line for each rule in its text */
         const struct diag *diag;
         const struct plan *plan;            /* its prices are warnings too */
 };

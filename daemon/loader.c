@@ -70,6 +70,36 @@ static void save_rules(struct daemon *d)
         worker_submit(d->worker, &STEAL(save)->job);
 }
 
+/* ---- retiring a generation ---- */
+
+struct retire_job {
+        struct job job;
+        struct generation *generation;
+};
+
+static void retire_run(struct job *job)
+{
+        generation_free(((struct retire_job *)job)->generation);
+}
+
+static void retire_done(struct job *job, void *userdata)
+{
+        free(job);
+}
+
+/* Ten thousand rules take milliseconds to free: not on the street. */
+static void retire(struct daemon *d, struct generation *before)
+{
+        struct retire_job *r = calloc(1, sizeof(*r));
+
+        if (!r) {
+                generation_free(before);
+                return;
+        }
+        *r = (struct retire_job){ .job = { .run = retire_run, .done = retire_done }, .generation = before };
+        worker_submit(d->worker, &r->job);
+}
+
 /* ---- start ---- */
 
 static void keep_refusal(struct loader *l, struct diag *diag)
@@ -126,10 +156,12 @@ int loader_first(struct daemon *d)
 
 int loader_begin(struct daemon *d)
 {
+        const struct rules *rules = d->generation->rules;
+        const struct rules_diff all = { .added = rules->n_watches + rules->n_ignores };
         struct reload_result result;
 
         d->generation->number = ++d->generations;
-        int r = reload_apply(&d->street, NULL, d->generation, NULL, &result);
+        int r = reload_apply(&d->street, NULL, d->generation, &result);
         if (r < 0) {
                 log_message(LOG_ERR, "the first marks cannot be placed: %s", strerror(-r));
                 return r;
@@ -138,7 +170,7 @@ int loader_begin(struct daemon *d)
         notes_started(d);
         if (d->loader.rules_bad)
                 notes_refused(d, &d->loader.refusal, NULL);
-        notes_loaded(d, &result, NULL);
+        notes_loaded(d, &all, NULL);
         reload_note_coverage(&d->street, NULL, d->generation);
         notes_verify(d);
         if (!d->loader.rules_bad)
@@ -149,7 +181,7 @@ int loader_begin(struct daemon *d)
 /* ---- reload ---- */
 
 static void answer(struct daemon *d, const struct reload_request *request, const struct build_result *built,
-                   const struct reload_result *result, const struct strbuf *text)
+                   const struct reload_result *result)
 {
         if (!request->token)
                 return;
@@ -158,9 +190,9 @@ static void answer(struct daemon *d, const struct reload_request *request, const
         const struct reload_answer a = {
                 .ok = ok,
                 .dry_run = request->dry_run,
-                .generation = d->generation->number,
+                .generation = ok && !request->dry_run ? built->generation->number : d->generation->number,
                 .result = result,
-                .text = text,
+                .changes = &built->changes,
                 .diag = built->generation || built->diag.n_entries > 0 ? &built->diag : &d->loader.warnings,
                 .plan = built->generation ? built->generation->plan : d->generation->plan,
         };
@@ -184,7 +216,7 @@ static void refuse(struct daemon *d, struct build_result *built)
         const struct reload_request *by = asker(&l->running);
 
         for (size_t i = 0; i < l->running.n; i++)
-                answer(d, &l->running.v[i], built, NULL, NULL);
+                answer(d, &l->running.v[i], built, NULL);
         if (!by)
                 return;
         d->street.counters.reloads_refused++;
@@ -204,27 +236,27 @@ static void take(struct daemon *d, struct build_result *built)
 {
         struct loader *l = &d->loader;
         const struct reload_request *by = asker(&l->running);
-        _cleanup_strbuf_ struct strbuf text = STRBUF_NULL;
-        struct reload_result result = {};
+        struct reload_result result;
 
         if (!by) {
-                int r = reload_compare(&d->street, d->generation, built->generation, &text, &result);
+                reload_compare(&d->street, built->generation, &result);
                 for (size_t i = 0; i < l->running.n; i++)
-                        answer(d, &l->running.v[i], built, r == 0 ? &result : NULL, &text);
+                        answer(d, &l->running.v[i], built, &result);
                 return;
         }
 
         /* Stamped before the swap: the first event the new rules judge carries it. */
         built->generation->number = d->generations + 1;
         notify_reloading();
-        if (reload_apply(&d->street, d->generation, built->generation, &text, &result) < 0) {
+        if (reload_apply(&d->street, d->generation, built->generation, &result) < 0) {
                 refuse_shortage(d, built, result.error);
                 return;
         }
         d->generations++;
         struct generation *before = d->generation;
         for (size_t i = 0; i < l->running.n; i++)
-                answer(d, &l->running.v[i], built, &result, &text);
+                answer(d, &l->running.v[i], built, &result);
+        const struct rules_diff changes = built->changes;
         build_texts_free(STEAL(d->texts));
         keep_result(d, built);
         l->rules_bad = false;
@@ -232,11 +264,11 @@ static void take(struct daemon *d, struct build_result *built)
         l->loaded_usec = daemon_realtime_usec();
         d->street.counters.reloads++;
         daemon_groups_changed(d);
-        notes_loaded(d, &result, by);
+        notes_loaded(d, &changes, by);
         reload_note_coverage(&d->street, before, d->generation);
         notes_verify(d);
         save_rules(d);
-        generation_free(before);
+        retire(d, before);
 }
 
 /* Same rules on another world: no new number, nobody asked. */
@@ -250,7 +282,7 @@ static void take_world(struct daemon *d, struct build_result *built)
                 return;
         }
         built->generation->number = d->generation->number;
-        if (reload_apply(&d->street, d->generation, built->generation, NULL, &result) < 0) {
+        if (reload_apply(&d->street, d->generation, built->generation, &result) < 0) {
                 log_message(LOG_WARNING, "marks for the changed mounts cannot be placed: %s", strerror(result.error));
                 return;
         }
@@ -259,7 +291,7 @@ static void take_world(struct daemon *d, struct build_result *built)
         daemon_groups_changed(d);
         reload_note_coverage(&d->street, before, d->generation);
         notes_verify(d);
-        generation_free(before);
+        retire(d, before);
 }
 
 static void start_build(struct daemon *d);
@@ -268,8 +300,10 @@ static void build_job_run(struct job *job)
 {
         struct build_job *b = (struct build_job *)job;
         struct daemon *d = b->daemon;
-        /* d->texts changes only when a build is done, and one runs at a time. */
-        (void)build_run(d->options, build_source(d->options), b->kept ? d->texts : NULL, &b->result);
+        /* d->texts and d->generation change only when a build is done, and one runs at a time. */
+        int r = build_run(d->options, build_source(d->options), b->kept ? d->texts : NULL, &b->result);
+        if (r == 0 && !b->kept && build_compare(d->generation->rules, &b->result) < 0)
+                diag_add(&b->result.diag, DIAG_WARNING, NULL, 0, "what changed cannot be listed: out of memory");
 }
 
 static void build_job_done(struct job *job, void *userdata)

@@ -109,23 +109,23 @@ static void add_warnings(struct fields *f, const struct diag *diag, const struct
                 add(f, "FAWATCH_WARNING", plan->prices.v[i]);
 }
 
-void notes_loaded(struct daemon *d, const struct reload_result *result, const struct reload_request *by)
+void notes_loaded(struct daemon *d, const struct rules_diff *changes, const struct reload_request *by)
 {
         _cleanup_(fields_done) struct fields f = {};
         const struct generation *g = d->generation;
 
         add(&f, "FAWATCH_RULES_SHA256", g->sha256);
         add(&f, "FAWATCH_RULES_FROM", rules_from_name(d->texts->from));
-        addf(&f, "FAWATCH_RULES_ADDED", "%zu", result->rules.added);
-        addf(&f, "FAWATCH_RULES_REMOVED", "%zu", result->rules.removed);
-        addf(&f, "FAWATCH_RULES_CHANGED", "%zu", result->rules.changed);
+        addf(&f, "FAWATCH_RULES_ADDED", "%zu", changes->added);
+        addf(&f, "FAWATCH_RULES_REMOVED", "%zu", changes->removed);
+        addf(&f, "FAWATCH_RULES_CHANGED", "%zu", changes->changed);
         add_asker(&f, by);
         add_coverage(&f, g->plan);
         add_warnings(&f, &d->loader.warnings, g->plan);
         reporter_note(d->street.reporter, RECORD_RULES_LOADED, LOG_NOTICE, f.v,
                       "rules in force: %zu watches, %zu ignores (%zu added, %zu removed, %zu changed)",
-                      g->rules->n_watches, g->rules->n_ignores, result->rules.added, result->rules.removed,
-                      result->rules.changed);
+                      g->rules->n_watches, g->rules->n_ignores, changes->added, changes->removed,
+                      changes->changed);
 }
 
 static const struct diag_entry *first_error(const struct diag *diag)

@@ -7,7 +7,7 @@
 void notes_started(struct daemon *d);
 void notes_stopping(struct daemon *d);
 /* by NULL: at start. */
-void notes_loaded(struct daemon *d, const struct reload_result *result, const struct reload_request *by);
+void notes_loaded(struct daemon *d, const struct rules_diff *changes, const struct reload_request *by);
 void notes_refused(struct daemon *d, const struct diag *diag, const struct reload_request *by);
 void notes_alive(struct daemon *d);
 /* Placed marks against fdinfo; logs what differs. */

@@ -24,17 +24,10 @@ static void count_marks(const struct markset *placed, const struct markset *want
                         ret->marks_removed++;
 }
 
-int reload_compare(const struct street *s, const struct generation *before, const struct generation *after,
-                   struct strbuf *text, struct reload_result *ret)
+void reload_compare(const struct street *s, const struct generation *after, struct reload_result *ret)
 {
-        struct reload_result result = { .rules.text = text };
-
-        rules_compare(before ? before->rules : NULL, after->rules, &result.rules);
-        count_marks(marks_placed(s->marks), &after->plan->wanted, &result);
-        if (text && strbuf_failed(text))
-                return -ENOMEM;
-        *ret = result;
-        return 0;
+        *ret = (struct reload_result){};
+        count_marks(marks_placed(s->marks), &after->plan->wanted, ret);
 }
 
 static void drain(struct street *s)
@@ -58,17 +51,13 @@ static void swap(struct street *s, const struct generation *after)
 }
 
 int reload_apply(struct street *s, const struct generation *before, const struct generation *after,
-                 struct strbuf *text, struct reload_result *ret)
+                 struct reload_result *ret)
 {
         struct reload_result result;
-        int r = reload_compare(s, before, after, text, &result);
-        if (r < 0) {
-                *ret = (struct reload_result){ .error = -r };
-                return r;
-        }
 
+        reload_compare(s, after, &result);
         _cleanup_markdiff_ struct markdiff diff = {};
-        r = markdiff_build(marks_placed(s->marks), &after->plan->wanted, &diff);
+        int r = markdiff_build(marks_placed(s->marks), &after->plan->wanted, &diff);
         if (r == 0)
                 r = marks_widen(s->marks, &diff);
         if (r < 0) {

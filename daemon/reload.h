@@ -9,15 +9,13 @@
 #include "street.h"
 
 struct reload_result {
-        struct rules_diff rules;      /* counts; its text belongs to the caller */
         size_t marks_added, marks_removed, marks_changed;
         size_t marks_failed;          /* refused by their objects: gaps, tried again */
         int error;                    /* positive errno of the shortage that refused the reload, or 0 */
 };
 
-/* What would change, without changing anything.  text may be NULL.  0 or -ENOMEM. */
-int reload_compare(const struct street *s, const struct generation *before, const struct generation *after,
-                   struct strbuf *text, struct reload_result *ret);
+/* What would change, without changing anything. */
+void reload_compare(const struct street *s, const struct generation *after, struct reload_result *ret);
 
 /*
  * Takes `after` into force.  before is NULL at start.  On success the caller may
@@ -26,7 +24,7 @@ int reload_compare(const struct street *s, const struct generation *before, cons
  * as they were.  Returns 0 or that negative errno.
  */
 int reload_apply(struct street *s, const struct generation *before, const struct generation *after,
-                 struct strbuf *text, struct reload_result *ret);
+                 struct reload_result *ret);
 
 /* One `coverage` record for each filesystem or rule path whose coverage is
  * another than before (before NULL: for each that is not covered whole). */
