@@ -149,7 +149,7 @@ static bool parse_value(struct syntax *s, unsigned depth)
         struct token value = s->token;
 
         if (depth > DEPTH_MAX)
-                return false;
+                return blame_at(s, value.line, "brackets nested deeper than any rule needs");
         if (value.kind == TOKEN_NAME || value.kind == TOKEN_GARBAGE)
                 return blame_unquoted(s);
         if (token_is_scalar(&value)) {
@@ -176,7 +176,7 @@ static bool parse_value(struct syntax *s, unsigned depth)
         }
         if (token_is(&value, '[') || token_is(&value, '(')) {
                 advance(s);
-                return parse_list(s, *value.start == '[' ? ']' : ')', depth + 1);
+                return parse_list(s, *value.start == '[' ? ']' : ')', depth);
         }
         return blame_at(s, s->before.line, "a value is missing behind the %.*s", shown(s->before.len),
                         s->before.start);
