@@ -9,10 +9,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "decode.h"
@@ -450,9 +452,39 @@ static void test_silent(void **state)
         assert_int_equal(read_all(g), 0);
 }
 
+/* In a child: gives up one capability, or all (-1), and says which is missed. */
+static int missing_without(int capability)
+{
+        struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+        struct __user_cap_data_struct data[2] = {};
+        const char *name;
+
+        if (syscall(SYS_capget, &header, data) < 0)
+                return 1;
+        if (capability < 0)
+                data[0].effective = 0;
+        else
+                data[0].effective &= ~(1u << capability);
+        if (syscall(SYS_capset, &header, data) < 0)
+                return 2;
+        name = fan_group_missing_capability();
+        return !name ? 0 : streq(name, "CAP_SYS_ADMIN") ? 10 : streq(name, "CAP_DAC_READ_SEARCH") ? 11 : 3;
+}
+
 static void test_capability(void **state)
 {
+        static const struct {
+                int without, answer;
+        } cases[] = { { -1, 10 }, { CAP_SYS_ADMIN, 10 }, { CAP_DAC_READ_SEARCH, 11 }, { CAP_CHOWN, 0 } };
+
         assert_null(fan_group_missing_capability());
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                pid_t child = fork();
+
+                if (child == 0)
+                        _exit(missing_without(cases[i].without));
+                assert_int_equal(status_of(child), cases[i].answer);
+        }
 }
 
 /* --- the place --- */

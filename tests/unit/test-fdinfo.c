@@ -97,6 +97,7 @@ static void test_bad(void **state)
                 "fanotify ino:2 mflags:0 mask:2 ignored_mask:0 fhandle-bytes:1 fhandle-type:1 f_handle:00\n",
                 "fanotify ino:2 sdev:1 mflags:0 mask:2 ignored_mask:0 fhandle-bytes:2 fhandle-type:1 f_handle:00\n",
                 "fanotify ino:2 sdev:1 mflags:0 mask:2 ignored_mask:0 fhandle-bytes:81 fhandle-type:1 f_handle:00\n",
+                "fanotify ino:2 sdev:1 mflags:0 mask:2 ignored_mask:0 fhandle-bytes:1 fhandle-type:1 f_handle:0000\n",
                 "fanotify ino:2 sdev:1 mflags:0 mask:2 ignored_mask:0 fhandle-bytes:1 fhandle-type:1 f_handle:0g\n",
         };
 

@@ -22,6 +22,8 @@ static const char machine[] =
         "mount 8 1 0:41 /vol /vol btrfs /dev/sde noexec\n"
         "mount 9 1 0:42 / /srv-x nfs4 server:/x network\n"
         "mount 10 9 0:43 / /srv-x/in tmpfs tmpfs\n"
+        "mount 11 1 0:44 /a/b /y/deep xfs /dev/sdf     # the next one shows more of it\n"
+        "mount 12 1 0:44 /a /y/less xfs /dev/sdf\n"
         "fs 8:1 fsid=1122334455667788\n"
         "fs 8:3 error=EOPNOTSUPP\n"
         "path /www/index.html type=file handle=0a0b\n"
@@ -95,8 +97,9 @@ static void test_sealed(void **state)
                 { 8, 1, 1, true, false },  { 0, 5, 2, false, false }, { 8, 2, 0, false, false },
                 { 8, 3, 4, true, false },  { 8, 4, 0, true, false },  { 0, 40, 7, true, false },
                 { 0, 41, 8, false, false }, { 0, 42, 9, true, true },
+                { 0, 44, 12, true, false },
         };
-        static const int visible[] = { 1, 2, 4, 6, 7, 8, 9, 10 };
+        static const int visible[] = { 1, 2, 4, 6, 7, 8, 9, 10, 11, 12 };
         const struct world *w = *state;
         size_t n_visible = 0;
 
@@ -121,9 +124,9 @@ static void test_mounts_below(void **state)
 {
         static const struct {
                 const char *path;
-                int ids[10];
+                int ids[12];
         } cases[] = {
-                { "/", { 2, 3, 4, 9, 10, 7, 5, 8, 6 } },
+                { "/", { 2, 3, 4, 9, 10, 7, 5, 8, 6, 11, 12 } },
                 { "/srv", { 7, 5 } },
                 { "/srv-x", { 10 } },
                 { "/sr", {} },
@@ -161,6 +164,7 @@ static void test_canonical_path(void **state)
                 { 0, 41, "/volume", "/volume", -ENOENT, false },
                 { 0, 41, "/other", "/other", -ENOENT, false },
                 { 0, 40, "/f", "/srv/a b/f", 0, false },
+                { 0, 44, "/a/b/f", "/y/less/b/f", 0, false },
         };
         _cleanup_strbuf_ struct strbuf path = STRBUF_NULL;
 
