@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Figures: "make bench" builds and runs what is measured without root.
-benches = %D%/bench-match
+benches = %D%/bench-journal %D%/bench-match
 EXTRA_PROGRAMS += $(benches)
 CLEANFILES += $(benches)
+EXTRA_DIST += %D%/journal.sh
+bench_bench_journal_LDADD = $(DAEMON_LIBS)
 bench_bench_match_LDADD = $(CORE_LIBS)
 
 bench: $(benches)

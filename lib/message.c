@@ -118,12 +118,13 @@ static void add_process(const struct actor *a, const char *kind, uint64_t omit, 
         strbuf_adds(out, kind);
         if (comm)
                 add_text(out, a->comm);
-        if (comm && pid)
-                strbuf_addf(out, "[%d]", a->pid);
-        else if (pid)
-                strbuf_addf(out, "process %d", a->pid);
-        else if (!comm)
+        if (pid) {
+                strbuf_adds(out, comm ? "[" : "process ");
+                strbuf_addu(out, (uint64_t)a->pid);
+                strbuf_adds(out, comm ? "]" : "");
+        } else if (!comm) {
                 strbuf_adds(out, "a process");
+        }
 }
 
 /* " PREFIXname", or the number where the name is not known or not shown. */

@@ -4,7 +4,6 @@
 #include "record.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "escape.h"
 #include "message.h"
@@ -203,10 +202,13 @@ static void add_paths(const struct fields *f, const struct event *e)
 
 static void add_device(const struct fields *f, uint32_t major, uint32_t minor)
 {
-        char text[2 * sizeof("4294967295")];
-        int n = snprintf(text, sizeof(text), "%u:%u", major, minor);
-
-        fields_add(f, FIELD_DEVICE, text, (size_t)n);
+        if (f->omit & FIELD_BIT(FIELD_DEVICE))
+                return;
+        strbuf_adds(f->out, "FAWATCH_DEVICE=");
+        strbuf_addu(f->out, major);
+        strbuf_addc(f->out, ':');
+        strbuf_addu(f->out, minor);
+        strbuf_addc(f->out, '\n');
 }
 
 static void add_owner(const struct fields *f, enum record_field field, const char *name, uint32_t id)

@@ -80,6 +80,20 @@ static void add_binary(struct strbuf *out, const char *name, size_t name_len, co
         strbuf_addc(out, '\n');
 }
 
+/* Each record has some forty of these: one look at the room there is for all three parts. */
+static void add_line(struct strbuf *out, const struct field_entry *e, const char *value, size_t len)
+{
+        char *p;
+
+        if (strbuf_reserve(out, e->assign_len + len + 1) < 0)
+                return;
+        p = out->data + out->len;
+        memcpy(p, e->assign, e->assign_len);
+        memcpy(p + e->assign_len, value, len);
+        memcpy(p + e->assign_len + len, "\n", 2);
+        out->len += e->assign_len + len + 1;
+}
+
 void fields_add(const struct fields *f, enum record_field field, const char *value, size_t len)
 {
         const struct field_entry *e = &entries[field];
@@ -90,9 +104,7 @@ void fields_add(const struct fields *f, enum record_field field, const char *val
                 add_binary(f->out, e->assign, e->assign_len - 1, &(struct bytes){ value, len });
                 return;
         }
-        strbuf_add(f->out, e->assign, e->assign_len);
-        strbuf_add(f->out, value, len);
-        strbuf_addc(f->out, '\n');
+        add_line(f->out, e, value, len);
 }
 
 void fields_adds(const struct fields *f, enum record_field field, const char *value)
