@@ -54,16 +54,16 @@ static const char *const tags[] = { "bench" };
 static struct rule watch = { .clause = { .name = "bench" }, .priority = 5, .coalesce_usec = COALESCE_UNSET,
                              .tags = { tags, 1 } };
 static struct rules rules = { .watches = &watch, .n_watches = 1 };
-static struct settings settings = { .coalesce_usec = USEC_PER_SEC, .facility = FACILITY_DAEMON, .unit_log = true,
-                                    .spool_bytes = 64 * 1024 * 1024 };
+static struct settings settings = { .coalesce_usec = USEC_PER_SEC, .facility = FACILITY_DAEMON,
+                                    .unit_log = true, .spool_bytes = 64 * 1024 * 1024 };
 static struct match_hit hit = { 0, EV_CREATE };
 static const struct match_hits hits = { .v = &hit, .n = 1, .events = EV_CREATE };
 
 static const struct actor actor = {
         .pid = 4242, .start_ticks = 77, .program_known = true, .comm = "cp", .exe = "/usr/bin/cp",
         .cmdline = { "cp -a /srv/data /srv/copy", 25 }, .uid = 1000, .euid = 1000, .gid = 1000, .egid = 1000,
-        .loginuid = 1000, .user = "alice", .login_user = "alice", .session = "3", .tty = "pts/1", .ppid = 4000,
-        .parent_comm = "bash", .ancestry = "bash(4000) \xe2\x86\x90 sshd(812) \xe2\x86\x90 systemd(1)",
+        .loginuid = 1000, .user = "alice", .login_user = "alice", .session = "3", .tty = "pts/1",
+        .ppid = 4000, .parent_comm = "bash", .ancestry = "bash(4000) \xe2\x86\x90 sshd(812) \xe2\x86\x90 systemd(1)",
         .unit = "session-3.scope", .slice = "user-1000.slice",
         .cgroup = "/user.slice/user-1000.slice/session-3.scope",
 };
@@ -72,8 +72,9 @@ static struct event event_number(unsigned i, char path[64])
 {
         struct event e = {
                 .events = EV_CREATE, .fstype = "ext4", .sdev_major = 8, .sdev_minor = 1,
-                .object = { .known = true, .type = TYPE_FILE, .dev_major = 8, .dev_minor = 1, .ino = 100000 + i,
-                            .mode = 0100644, .uid = 1000, .gid = 1000, .owner = "alice", .owner_group = "alice" },
+                .object = { .known = true, .type = TYPE_FILE, .dev_major = 8, .dev_minor = 1,
+                            .ino = 100000 + i, .mode = 0100644, .uid = 1000, .gid = 1000,
+                            .owner = "alice", .owner_group = "alice" },
                 .attribution = ATTRIBUTION_VERIFIED, .actor = &actor, .read_realtime_usec = realtime_usec(),
         };
 
