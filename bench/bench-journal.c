@@ -63,7 +63,8 @@ static const struct actor actor = {
         .pid = 4242, .start_ticks = 77, .program_known = true, .comm = "cp", .exe = "/usr/bin/cp",
         .cmdline = { "cp -a /srv/data /srv/copy", 25 }, .uid = 1000, .euid = 1000, .gid = 1000, .egid = 1000,
         .loginuid = 1000, .user = "alice", .login_user = "alice", .session = "3", .tty = "pts/1",
-        .ppid = 4000, .parent_comm = "bash", .ancestry = "bash(4000) \xe2\x86\x90 sshd(812) \xe2\x86\x90 systemd(1)",
+        .ppid = 4000, .parent_comm = "bash",
+        .ancestry = "bash(4000) \xe2\x86\x90 sshd(812) \xe2\x86\x90 systemd(1)",
         .unit = "session-3.scope", .slice = "user-1000.slice",
         .cgroup = "/user.slice/user-1000.slice/session-3.scope",
 };
