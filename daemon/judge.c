@@ -301,6 +301,10 @@ static void learn(struct pipeline *p, const struct sight *s)
                 } else if (s->e->mask & FAN_DELETE) {
                         learn_object(p, &q->path, s->object, false);
                 }
+                if ((s->e->mask & FAN_DELETE_SELF) && fan_handle_given(s->object))
+                        objects_gone(p->objects, s->object->fsid,
+                                     &(struct object_handle){ .type = s->object->type, .len = s->object->len,
+                                                              .bytes = s->object->bytes });
         }
         if (s->e->mask & FAN_ONDIR)
                 learn_dir(p, s);

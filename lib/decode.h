@@ -34,7 +34,7 @@ struct fan_event {
         uint64_t mask;             /* FAN_ bits */
         int32_t pid;
         int fd;                    /* event fd of fd-mode groups, else < 0 */
-        bool overflow;             /* FAN_Q_OVERFLOW: no records */
+        bool overflow;             /* FAN_Q_OVERFLOW: about no object and no process */
         struct fan_handle dir;     /* DFID_NAME, or DFID (name absent): the directory */
         struct fan_name name;      /* "." for the directory itself */
         struct fan_handle old_dir; /* OLD_DFID_NAME */

@@ -7,21 +7,28 @@
 
 #define HANDLE_MAX 128u
 
-/* In two chains: by path always, by handle while one is known. */
-struct entry {
-        struct entry *next_path, *next_handle;
-        uint64_t fsid;
-        uint64_t path_hash, handle_hash;
-        bool marked;
+/* What a path leads to, or led to: in a chain by its hash while len > 0. */
+struct slot {
+        struct entry *entry;
+        struct slot *next;
+        uint64_t hash;
         int32_t type;
-        uint32_t handle_len;
-        uint8_t handle[HANDLE_MAX];
+        uint32_t len;
+        uint8_t bytes[HANDLE_MAX];
+};
+
+struct entry {
+        struct entry *next; /* by path */
+        uint64_t fsid, hash;
+        bool marked;
+        struct slot now, before;
         size_t path_len;
         char path[];
 };
 
 struct objects {
-        struct entry **by_path, **by_handle; /* n_buckets each, a power of two */
+        struct entry **by_path;  /* n_buckets each, a power of two */
+        struct slot **by_handle;
         size_t n_buckets, n;
 };
 
@@ -33,7 +40,7 @@ int objects_new(struct objects **ret)
                 return -ENOMEM;
         o->n_buckets = 16;
         o->by_path = calloc(o->n_buckets, sizeof(struct entry *));
-        o->by_handle = calloc(o->n_buckets, sizeof(struct entry *));
+        o->by_handle = calloc(o->n_buckets, sizeof(struct slot *));
         if (!o->by_path || !o->by_handle) {
                 objects_free(o);
                 return -ENOMEM;
@@ -48,7 +55,7 @@ void objects_free(struct objects *o)
                 return;
         for (size_t i = 0; o->by_path && i < o->n_buckets; i++)
                 while (o->by_path[i]) {
-                        struct entry *next = o->by_path[i]->next_path;
+                        struct entry *next = o->by_path[i]->next;
 
                         free(o->by_path[i]);
                         o->by_path[i] = next;
@@ -68,9 +75,9 @@ static uint64_t hash_handle(uint64_t fsid, const struct object_handle *h)
         return hash_mix(fsid ^ (uint64_t)(uint32_t)h->type, hash_bytes((const char *)h->bytes, h->len));
 }
 
-static struct entry **bucket(struct entry **table, const struct objects *o, uint64_t hash)
+static size_t bucket(const struct objects *o, uint64_t hash)
 {
-        return &table[(hash ^ hash >> 32) & (o->n_buckets - 1)];
+        return (hash ^ hash >> 32) & (o->n_buckets - 1);
 }
 
 static struct entry *find_path(const struct objects *o, const struct object_path *p)
@@ -79,41 +86,42 @@ static struct entry *find_path(const struct objects *o, const struct object_path
                 return NULL;
 
         uint64_t hash = hash_path(p);
-        struct entry *e = *bucket(o->by_path, o, hash);
+        struct entry *e = o->by_path[bucket(o, hash)];
 
-        while (e && (e->path_hash != hash || e->fsid != p->fsid || e->path_len != p->len ||
+        while (e && (e->hash != hash || e->fsid != p->fsid || e->path_len != p->len ||
                      memcmp(e->path, p->path, p->len) != 0))
-                e = e->next_path;
+                e = e->next;
         return e;
 }
 
-static void link_handle(struct objects *o, struct entry *e)
+static void link_slot(struct objects *o, struct slot *s)
 {
-        struct entry **b = bucket(o->by_handle, o, e->handle_hash);
+        struct slot **b = &o->by_handle[bucket(o, s->hash)];
 
-        e->next_handle = *b;
-        *b = e;
+        if (s->len == 0)
+                return;
+        s->next = *b;
+        *b = s;
 }
 
-static void unlink_handle(struct objects *o, struct entry *e)
+static void clear_slot(struct objects *o, struct slot *s)
 {
-        if (e->handle_len == 0)
+        if (s->len == 0)
                 return;
 
-        struct entry **link = bucket(o->by_handle, o, e->handle_hash);
-        while (*link != e)
-                link = &(*link)->next_handle;
-        *link = e->next_handle;
-        e->handle_len = 0;
+        struct slot **link = &o->by_handle[bucket(o, s->hash)];
+        while (*link != s)
+                link = &(*link)->next;
+        *link = s->next;
+        s->len = 0;
 }
 
 /* Longer chains when memory is short, nothing worse. */
 static void grow(struct objects *o)
 {
-        size_t n = o->n_buckets * 2;
-        struct entry **by_path = calloc(n, sizeof(*by_path)), **by_handle = calloc(n, sizeof(*by_handle));
-        struct entry **old = o->by_path;
-        size_t old_n = o->n_buckets;
+        size_t n = o->n_buckets * 2, old_n = o->n_buckets;
+        struct entry **by_path = calloc(n, sizeof(*by_path)), **old = o->by_path;
+        struct slot **by_handle = calloc(n, sizeof(*by_handle));
 
         if (!by_path || !by_handle) {
                 free(by_path);
@@ -126,13 +134,13 @@ static void grow(struct objects *o)
         o->n_buckets = n;
         for (size_t i = 0; i < old_n; i++)
                 for (struct entry *e = old[i], *next; e; e = next) {
-                        struct entry **b = bucket(o->by_path, o, e->path_hash);
+                        struct entry **b = &o->by_path[bucket(o, e->hash)];
 
-                        next = e->next_path;
-                        e->next_path = *b;
+                        next = e->next;
+                        e->next = *b;
                         *b = e;
-                        if (e->handle_len > 0)
-                                link_handle(o, e);
+                        link_slot(o, &e->now);
+                        link_slot(o, &e->before);
                 }
         free(old);
 }
@@ -140,7 +148,7 @@ static void grow(struct objects *o)
 void objects_begin(struct objects *o)
 {
         for (size_t i = 0; i < o->n_buckets; i++)
-                for (struct entry *e = o->by_path[i]; e; e = e->next_path)
+                for (struct entry *e = o->by_path[i]; e; e = e->next)
                         e->marked = false;
 }
 
@@ -154,17 +162,18 @@ int objects_mark(struct objects *o, const struct object_path *p, bool *ret_known
                         return -ENOMEM;
                 if (o->n >= o->n_buckets)
                         grow(o);
-                *e = (struct entry){ .fsid = p->fsid, .path_hash = hash_path(p), .path_len = p->len };
+                *e = (struct entry){ .fsid = p->fsid, .hash = hash_path(p), .path_len = p->len };
+                e->now.entry = e->before.entry = e;
                 memcpy(e->path, p->path, p->len);
                 e->path[p->len] = '\0';
 
-                struct entry **b = bucket(o->by_path, o, e->path_hash);
-                e->next_path = *b;
+                struct entry **b = &o->by_path[bucket(o, e->hash)];
+                e->next = *b;
                 *b = e;
                 o->n++;
         }
         e->marked = true;
-        *ret_known = e->handle_len > 0;
+        *ret_known = e->now.len > 0;
         return 0;
 }
 
@@ -175,11 +184,12 @@ void objects_end(struct objects *o)
                         struct entry *e = *link;
 
                         if (e->marked) {
-                                link = &e->next_path;
+                                link = &e->next;
                                 continue;
                         }
-                        unlink_handle(o, e);
-                        *link = e->next_path;
+                        clear_slot(o, &e->now);
+                        clear_slot(o, &e->before);
+                        *link = e->next;
                         free(e);
                         o->n--;
                 }
@@ -194,45 +204,81 @@ bool objects_get(const struct objects *o, const struct object_path *p, struct ob
 {
         const struct entry *e = find_path(o, p);
 
-        if (!e || e->handle_len == 0)
+        if (!e || e->now.len == 0)
                 return false;
-        *ret = (struct object_handle){ .type = e->type, .len = e->handle_len, .bytes = e->handle };
+        *ret = (struct object_handle){ .type = e->now.type, .len = e->now.len, .bytes = e->now.bytes };
         return true;
+}
+
+static bool holds(const struct slot *s, uint64_t fsid, uint64_t hash, const struct object_handle *h)
+{
+        return s->hash == hash && s->entry->fsid == fsid && s->type == h->type && s->len == h->len &&
+               memcmp(s->bytes, h->bytes, h->len) == 0;
+}
+
+static void fill_slot(struct objects *o, struct slot *s, const struct object_handle *h)
+{
+        s->type = h->type;
+        s->len = h->len;
+        memcpy(s->bytes, h->bytes, h->len);
+        s->hash = hash_handle(s->entry->fsid, h);
+        link_slot(o, s);
 }
 
 void objects_set(struct objects *o, const struct object_path *p, const struct object_handle *h)
 {
         struct entry *e = find_path(o, p);
+        bool known = h->len > 0 && h->len <= HANDLE_MAX;
 
-        if (!e)
+        if (!e || (known && e->now.len > 0 && holds(&e->now, e->fsid, hash_handle(e->fsid, h), h)))
                 return;
-        unlink_handle(o, e);
-        if (h->len == 0 || h->len > HANDLE_MAX)
-                return;
-        e->type = h->type;
-        e->handle_len = h->len;
-        memcpy(e->handle, h->bytes, h->len);
-        e->handle_hash = hash_handle(e->fsid, h);
-        link_handle(o, e);
+        if (e->now.len > 0) {
+                clear_slot(o, &e->before);
+                fill_slot(o, &e->before,
+                          &(struct object_handle){ .type = e->now.type, .len = e->now.len, .bytes = e->now.bytes });
+                clear_slot(o, &e->now);
+        }
+        if (known)
+                fill_slot(o, &e->now, h);
 }
 
 bool objects_find(const struct objects *o, uint64_t fsid, const struct object_handle *h,
                   const struct object_path *not, struct object_path *ret)
 {
+        const struct entry *found = NULL;
+
         if (o->n == 0 || h->len == 0)
                 return false;
 
         uint64_t hash = hash_handle(fsid, h);
-        for (const struct entry *e = *bucket(o->by_handle, o, hash); e; e = e->next_handle) {
-                if (e->handle_hash != hash || e->fsid != fsid || e->type != h->type || e->handle_len != h->len ||
-                    memcmp(e->handle, h->bytes, h->len) != 0)
+        for (const struct slot *s = o->by_handle[bucket(o, hash)]; s; s = s->next) {
+                const struct entry *e = s->entry;
+                bool now = s == &e->now;
+
+                if (!holds(s, fsid, hash, h) || (not && !now))
                         continue;
                 if (not && not->fsid == fsid && not->len == e->path_len && memcmp(not->path, e->path, not->len) == 0)
                         continue;
-                *ret = (struct object_path){ .fsid = e->fsid, .path = e->path, .len = e->path_len };
-                return true;
+                if (!found || now)
+                        found = e;
         }
-        return false;
+        if (!found)
+                return false;
+        *ret = (struct object_path){ .fsid = found->fsid, .path = found->path, .len = found->path_len };
+        return true;
+}
+
+void objects_gone(struct objects *o, uint64_t fsid, const struct object_handle *h)
+{
+        if (o->n == 0 || h->len == 0)
+                return;
+
+        uint64_t hash = hash_handle(fsid, h);
+        for (struct slot *s = o->by_handle[bucket(o, hash)], *next; s; s = next) {
+                next = s->next;
+                if (holds(s, fsid, hash, h))
+                        clear_slot(o, s);
+        }
 }
 
 size_t objects_count(const struct objects *o) { return o->n; }

@@ -7,6 +7,9 @@
  * count), and others under the name that was used, which may be another hard link:
  * this table brings both back to the rule's path.  It follows the path by the
  * events that change what the path leads to.
+ *
+ * The object that a path led to before is kept, too: its own end (delete_self) is told
+ * behind the rename that replaced it, or when the last process closes it.
  */
 
 #include "event.h"
@@ -45,9 +48,12 @@ bool objects_get(const struct objects *o, const struct object_path *p, struct ob
 void objects_set(struct objects *o, const struct object_path *p, const struct object_handle *h);
 
 /*
- * A rule's path that leads to this object, other than `not` when there is one (NULL:
- * whichever).  Returns false when there is none.  *ret is valid until the next change.
+ * A rule's path that leads to this object, other than `not`.  With `not` NULL, for an
+ * event without a name: whichever, and one that led to it before will do.  Returns
+ * false when there is none.  *ret is valid until the next change.
  */
 bool objects_find(const struct objects *o, uint64_t fsid, const struct object_handle *h,
                   const struct object_path *not, struct object_path *ret);
+/* The object is no more. */
+void objects_gone(struct objects *o, uint64_t fsid, const struct object_handle *h);
 size_t objects_count(const struct objects *o) _pure_;

@@ -50,11 +50,13 @@ core_unit_tests = \
 
 # unit tests of the edge; what needs root skips itself and says so
 daemon_unit_tests = \
+	%D%/unit/test-attribute \
 	%D%/unit/test-conf-read \
 	%D%/unit/test-control \
 	%D%/unit/test-fan-group \
 	%D%/unit/test-pipeline \
 	%D%/unit/test-reporter \
+	%D%/unit/test-resolve \
 	%D%/unit/test-sink-journal \
 	%D%/unit/test-sink-stdout
 
@@ -74,6 +76,10 @@ LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_control_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_attribute_SOURCES = %D%/unit/test-attribute.c $(street_fixture)
+tests_unit_test_attribute_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_resolve_SOURCES = %D%/unit/test-resolve.c $(street_fixture)
+tests_unit_test_resolve_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_pipeline_SOURCES = %D%/unit/test-pipeline.c $(street_fixture)
 tests_unit_test_pipeline_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_reporter_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
