@@ -150,7 +150,8 @@ int fan_group_mark(struct fan_group *g, const struct mark_op *op)
         struct mark_call call = { .group_fd = g->fd, .op = op };
 
         /* The child shares the group's descriptor: a mark it places is ours. */
-        return op->may_hang ? guarded_call(mark_guarded, &call, MARK_TIMEOUT_USEC, NULL, 0) : mark_object(&call);
+        return op->may_hang ? guarded_call(mark_guarded, &call, MARK_TIMEOUT_USEC, NULL, 0)
+                            : mark_object(&call);
 }
 
 /* --- reading --- */

@@ -81,7 +81,8 @@ static int receive(int fd, void *buffer, size_t size, uint64_t deadline)
         }
 }
 
-int guarded_call(guarded_function function, void *userdata, uint64_t timeout_usec, void *answer, size_t answer_size)
+int guarded_call(guarded_function function, void *userdata, uint64_t timeout_usec, void *answer,
+                 size_t answer_size)
 {
         uint64_t deadline = now_usec() + timeout_usec;
         _cleanup_close_ int in = -1, out = -1, worker_fd = -1;

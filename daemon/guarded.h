@@ -18,4 +18,5 @@ typedef int (*guarded_function)(void *userdata, void *answer);
  * will die as soon as the kernel lets go of it); another negative errno when no
  * child could be made.
  */
-int guarded_call(guarded_function function, void *userdata, uint64_t timeout_usec, void *answer, size_t answer_size);
+int guarded_call(guarded_function function, void *userdata, uint64_t timeout_usec, void *answer,
+                 size_t answer_size);

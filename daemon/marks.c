@@ -342,7 +342,8 @@ static int read_actual(struct marks *m, struct markset *ret)
                         struct mark *mark;
                         char *where;
 
-                        r = markset_get(&all, &actual->group, &actual->object, known ? known->where : "", &mark);
+                        r = markset_get(&all, &actual->group, &actual->object, known ? known->where : "",
+                                        &mark);
                         if (r < 0)
                                 break;
                         where = mark->where;

@@ -29,7 +29,8 @@ struct mark_failure {
         struct mark_object object;
         struct group_key group;
         int error;   /* positive errno */
-        uint64_t uncovered; /* mask bits that could not be added: other marks of the same filesystem keep theirs */
+        uint64_t uncovered; /* mask bits that could not be added: other marks of the same filesystem keep
+                               theirs */
         char *where;
 };
 

@@ -26,12 +26,13 @@ static enum fs_class classify(struct libmnt_fs *fs, const char *fstype)
 {
         static const char *const holds_files[] = {
                 "devtmpfs", "fuse", "fuse.archivemount", "fuse.encfs", "overlay", "ramfs", "rootfs", "tmpfs",
+                "virtiofs",
         };
         /* Not known to libmount 2.38 as network filesystems, but changed by other
-         * hosts all the same: of virtiofs and vboxsf the host of this machine. */
+         * hosts all the same. */
         static const char *const shared[] = {
-                "beegfs", "ceph",  "coda", "davfs",  "fuse.ceph", "fuse.davfs2", "fuse.glusterfs", "fuse.s3fs",
-                "gfs2",   "lustre", "ocfs2", "orangefs", "vboxsf",  "virtiofs",
+                "beegfs",    "ceph", "coda",   "davfs", "fuse.ceph", "fuse.davfs2", "fuse.glusterfs",
+                "fuse.s3fs", "gfs2", "lustre", "ocfs2", "orangefs",  "vboxsf",
         };
         static const char *const made_up[] = { "pidfs", "secretmem", "functionfs" };
 
@@ -56,7 +57,8 @@ static int add_mount(struct world *w, struct libmnt_fs *fs)
 {
         dev_t device = mnt_fs_get_devno(fs);
         const char *fstype = mnt_fs_get_fstype(fs);
-        const char *target = mnt_fs_get_target(fs), *root = mnt_fs_get_root(fs), *source = mnt_fs_get_source(fs);
+        const char *target = mnt_fs_get_target(fs), *root = mnt_fs_get_root(fs),
+                   *source = mnt_fs_get_source(fs);
         struct world_mount_facts facts = {
                 .id = mnt_fs_get_id(fs),
                 .parent_id = mnt_fs_get_parent_id(fs),

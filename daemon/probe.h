@@ -28,4 +28,5 @@ void probe_filesystem_guarded(int root_fd, const char *mountpoint, const struct 
  * hold no files or may hang are not looked into: what lies there counts as existing, of
  * unknown type.  Strings in arena.  Returns 0 or -ENOMEM.
  */
-int probe_path(const struct world *w, int root_fd, const char *path, struct arena *arena, struct world_path *ret);
+int probe_path(const struct world *w, int root_fd, const char *path, struct arena *arena,
+               struct world_path *ret);

@@ -80,7 +80,8 @@ static bool next_component(struct walk *w, struct strbuf *ret)
 /* Opens done again from the root, after going up. */
 static int reopen(struct walk *w)
 {
-        int fd = openat(w->root_fd, w->done.len == 0 ? "." : w->done.data + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        int fd = openat(w->root_fd, w->done.len == 0 ? "." : w->done.data + 1,
+                        O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
         if (fd < 0)
                 return -errno;
@@ -202,7 +203,8 @@ static void look_at_end(struct walk *w)
         (void)handle_of(w->fd, &w->found->handle);
 }
 
-int probe_path(const struct world *world, int root_fd, const char *path, struct arena *arena, struct world_path *ret)
+int probe_path(const struct world *world, int root_fd, const char *path, struct arena *arena,
+               struct world_path *ret)
 {
         struct world_path found = { .path = path };
         _cleanup_(walk_done) struct walk w = {

@@ -47,7 +47,8 @@ static void collect_filesystems(struct world *w, int root_fd)
                 if (!world_mount_may_hang(w, fs->canonical_mount))
                         probe_filesystem(root_fd, mountpoint, &w->kernel, &found);
                 else if (silent < FILESYSTEMS_MAX_SILENT)
-                        probe_filesystem_guarded(root_fd, mountpoint, &w->kernel, FILESYSTEM_TIMEOUT_USEC, &found);
+                        probe_filesystem_guarded(root_fd, mountpoint, &w->kernel, FILESYSTEM_TIMEOUT_USEC,
+                                                 &found);
                 silent += found.mark_errno == ETIMEDOUT;
                 fs->fsid = found.fsid;
                 fs->fsid_known = found.fsid_known;

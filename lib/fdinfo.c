@@ -135,7 +135,8 @@ static int add_mark(struct fdinfo *f, const struct line *line, const struct grou
                 return 0;
         }
         if (r < 0 || !get_hex(line, "mask", UINT32_MAX, &mask) ||
-            !get_hex(line, "ignored_mask", UINT32_MAX, &ignored) || !get_hex(line, "mflags", UINT32_MAX, &flags))
+            !get_hex(line, "ignored_mask", UINT32_MAX, &ignored) ||
+            !get_hex(line, "mflags", UINT32_MAX, &flags))
                 return -EBADMSG;
         r = markset_get(&f->marks, group, &object, "", &m);
         if (r < 0)
@@ -154,12 +155,14 @@ static int parse_line(struct fdinfo *f, struct line line, const struct group_key
         uint64_t flags, event_flags;
         size_t len;
 
-        if ((size_t)(line.end - line.p) < sizeof(prefix) - 1 || memcmp(line.p, prefix, sizeof(prefix) - 1) != 0)
+        if ((size_t)(line.end - line.p) < sizeof(prefix) - 1 ||
+            memcmp(line.p, prefix, sizeof(prefix) - 1) != 0)
                 return 0;
         line.p += sizeof(prefix) - 1;
         if (!find_value(&line, "flags", &len))
                 return add_mark(f, &line, group);
-        if (!get_hex(&line, "flags", UINT32_MAX, &flags) || !get_hex(&line, "event-flags", UINT32_MAX, &event_flags))
+        if (!get_hex(&line, "flags", UINT32_MAX, &flags) ||
+            !get_hex(&line, "event-flags", UINT32_MAX, &event_flags))
                 return -EBADMSG;
         f->init_flags = (unsigned)flags;
         f->event_flags = (unsigned)event_flags;

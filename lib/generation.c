@@ -42,7 +42,8 @@ static int print_canonical(struct generation *g)
         return 0;
 }
 
-int generation_build(struct rules *rules, struct settings *settings, struct world *world, struct generation **ret)
+int generation_build(struct rules *rules, struct settings *settings, struct world *world,
+                     struct generation **ret)
 {
         _cleanup_(generation_freep) struct generation *g = calloc(1, sizeof(*g));
         int r;

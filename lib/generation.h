@@ -21,6 +21,7 @@ struct generation {
 
 /* Takes over rules, settings and world (also on failure).  Returns 0 or
  * -ENOMEM; free with generation_free(), which accepts NULL. */
-int generation_build(struct rules *rules, struct settings *settings, struct world *world, struct generation **ret);
+int generation_build(struct rules *rules, struct settings *settings, struct world *world,
+                     struct generation **ret);
 void generation_free(struct generation *g);
 DEFINE_CLEANUP(struct generation, generation_free);

@@ -47,8 +47,8 @@ int mark_object_compare(const struct mark_object *a, const struct mark_object *b
 }
 
 /* The place of the mark, or where it would be put. */
-static size_t place_of(const struct markset *s, const struct group_key *group, const struct mark_object *object,
-                       bool *ret_found)
+static size_t place_of(const struct markset *s, const struct group_key *group,
+                       const struct mark_object *object, bool *ret_found)
 {
         size_t low = 0, high = s->n;
 
@@ -71,7 +71,8 @@ static size_t place_of(const struct markset *s, const struct group_key *group, c
         return low;
 }
 
-struct mark *markset_find(const struct markset *s, const struct group_key *group, const struct mark_object *object)
+struct mark *markset_find(const struct markset *s, const struct group_key *group,
+                          const struct mark_object *object)
 {
         bool found;
         size_t place = place_of(s, group, object, &found);

@@ -28,8 +28,8 @@ struct mark {
         bool ignore_surv;     /* survives modification */
         bool ignore_new;      /* placed by FAN_MARK_IGNORE, not the legacy FAN_MARK_IGNORED_MASK */
         bool evictable;
-        bool may_hang;        /* the call may wait for another machine or process: it is made with a time limit */
-        char *where;          /* a path that leads to the object, for the call and for people; owned by the set */
+        bool may_hang; /* the call may wait for another machine or process: it is made with a time limit */
+        char *where;   /* a path that leads to the object, for the call and for people; owned by the set */
 };
 
 struct markset {
@@ -43,7 +43,8 @@ void markset_done(struct markset *s);
 int group_key_compare(const struct group_key *a, const struct group_key *b) _pure_;
 int mark_object_compare(const struct mark_object *a, const struct mark_object *b) _pure_;
 /* The mark, or NULL. */
-struct mark *markset_find(const struct markset *s, const struct group_key *group, const struct mark_object *object);
+struct mark *markset_find(const struct markset *s, const struct group_key *group,
+                          const struct mark_object *object);
 /* Finds or inserts (mask and ignore_mask 0 when new; where is copied).
  * Returns 0 or -ENOMEM. */
 int markset_get(struct markset *s, const struct group_key *group, const struct mark_object *object,

@@ -117,10 +117,14 @@ static bool check_own_fs(struct planner *pl, const struct need *need, const stru
 
         if (fs->class == FS_PSEUDO) {
                 planner_gap(pl,
-                            &(struct gap_facts){ .kind = GAP_PSEUDO, .weight = GAP_HOLE, .rule = need->rule,
-                                                 .path = need->path },
-                            "%s holds no files, the kernel makes up what is read there and reports no changes: "
-                            "take the path out of the rule",
+                            &(struct gap_facts){
+                                    .kind = GAP_PSEUDO,
+                                    .weight = GAP_HOLE,
+                                    .rule = need->rule,
+                                    .path = need->path,
+                            },
+                            "%s holds no files, the kernel makes up what is read there and reports no "
+                            "changes: take the path out of the rule",
                             fs->fstype);
                 return false;
         }
@@ -143,13 +147,7 @@ static void reach_name(struct planner *pl, const struct rule *rule, const struct
                           streq(p->resolved, m->mountpoint);
 
         if (p->error != 0)
-                planner_gap(pl,
-                            &(struct gap_facts){ .kind = GAP_PATH_ERROR, .weight = GAP_PARTLY, .rule = need->rule,
-                                                 .path = need->path, .error = p->error },
-                            "the look-up fails with %s%s: watched under the name as written, links on the way "
-                            "are not followed",
-                            strerrorname_np(p->error),
-                            p->error == EACCES ? " (a security module or the file server refuses: allow search)" : "");
+                planner_gap_error(pl, need->rule, p);
         else if (!p->exists)
                 planner_gap_missing(pl, need->rule, p);
         check_own_fs(pl, need, &w->fs[m->fs]);
@@ -175,10 +173,14 @@ static void reach_filesystem(struct planner *pl, const struct rule *rule, const 
         demand(pl, m->fs, need, true);
         if (!shows_everything(&pl->world->mounts[pl->world->fs[m->fs].canonical_mount]))
                 planner_gap(pl,
-                            &(struct gap_facts){ .kind = GAP_UNREACHABLE, .weight = GAP_PARTLY, .rule = need->rule,
-                                                 .path = need->path },
-                            "only a part of this filesystem is mounted, what changes outside of it has no path: "
-                            "mount its root somewhere");
+                            &(struct gap_facts){
+                                    .kind = GAP_UNREACHABLE,
+                                    .weight = GAP_PARTLY,
+                                    .rule = need->rule,
+                                    .path = need->path,
+                            },
+                            "only a part of this filesystem is mounted, what changes outside of it has no "
+                            "path: mount its root somewhere");
 }
 
 static void add_mount_mark(struct planner *pl, const struct need *need, const struct world_mount *m)
@@ -215,8 +217,12 @@ static void reach_mount(struct planner *pl, const struct rule *rule, const struc
         if (!check_own_fs(pl, need, &pl->world->fs[m->fs]))
                 return;
         planner_gap(pl,
-                    &(struct gap_facts){ .kind = GAP_MOUNT_BLIND, .weight = GAP_PARTLY, .rule = need->rule,
-                                         .path = need->path },
+                    &(struct gap_facts){
+                            .kind = GAP_MOUNT_BLIND,
+                            .weight = GAP_PARTLY,
+                            .rule = need->rule,
+                            .path = need->path,
+                    },
                     "a mount mark sees no truncation, no other mount of the same files and no other mount "
                     "namespace: scope = \"filesystem\" sees them");
         add_mount_mark(pl, need, m);
@@ -239,8 +245,12 @@ static void reach(struct planner *pl, const struct rule *rule, const char *path)
         }
         if (p->mount == WORLD_NONE) {
                 planner_gap(pl,
-                            &(struct gap_facts){ .kind = GAP_UNREACHABLE, .weight = GAP_HOLE, .rule = need.rule,
-                                                 .path = path },
+                            &(struct gap_facts){
+                                    .kind = GAP_UNREACHABLE,
+                                    .weight = GAP_HOLE,
+                                    .rule = need.rule,
+                                    .path = path,
+                            },
                             "no mount in sight holds this path: start fawatchd outside the chroot");
                 return;
         }
@@ -290,7 +300,8 @@ static uint64_t fan_mask(const struct planner *pl, const struct demand *d)
  */
 static bool tells_programs(const struct planner *pl, const struct world_fs *fs)
 {
-        return pl->settings->process_tracking && pl->rules->n_watches > 0 && fs->class == FS_REAL && fs->may_exec;
+        return pl->settings->process_tracking && pl->rules->n_watches > 0 && fs->class == FS_REAL &&
+               fs->may_exec;
 }
 
 static void place_filesystem(struct planner *pl, uint32_t index)

@@ -9,7 +9,7 @@
 #include "settings.h"
 
 enum gap_kind {
-        GAP_PATH_MISSING,      /* does not exist yet; watched once it does: a note, not a hole, when its filesystem is watched */
+        GAP_PATH_MISSING,      /* does not exist yet; watched once it does: a note, not a hole */
         GAP_PATH_ERROR,        /* could not be looked up */
         GAP_NOT_A_MOUNTPOINT,  /* scope mount or filesystem where nothing is mounted */
         GAP_PSEUDO,            /* on a pseudo filesystem */
@@ -37,7 +37,7 @@ struct coverage { /* one a filesystem that a rule reaches */
         uint32_t fs;
         enum coverage_state state;
         uint32_t events;    /* EV_ bits asked for there */
-        bool follows_names; /* renames and removals of directories are among them: a cached path there can be kept true */
+        bool follows_names; /* directories' renames and removals are seen: a cached path can be kept true */
         const char *how;    /* "filesystem mark", or the reason it is not */
 };
 
@@ -48,11 +48,12 @@ struct plan {
         size_t n_gaps;
         struct coverage *coverage; /* sorted by fs */
         size_t n_coverage;
-        struct strings prices; /* warnings about dear marks: "modify for /srv costs every write on /srv's filesystem (2.4-5.5x)" */
+        struct strings prices; /* of dear marks: "/: modify for /etc (asked for by etc) makes every small write ..." */
 };
 
 /* Returns 0 or -ENOMEM.  Free with plan_free(), which accepts NULL. */
-int plan_build(const struct rules *rules, const struct settings *settings, const struct world *world, struct plan **ret);
+int plan_build(const struct rules *rules, const struct settings *settings, const struct world *world,
+               struct plan **ret);
 void plan_free(struct plan *p);
 DEFINE_CLEANUP(struct plan, plan_free);
 

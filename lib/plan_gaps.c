@@ -42,7 +42,8 @@ void planner_gap(struct planner *pl, const struct gap_facts *facts, const char *
         gap.rule = facts->rule ? arena_strdup(arena, facts->rule) : NULL;
         gap.path = facts->path ? arena_strdup(arena, facts->path) : NULL;
         gap.reason = arena_strdup(arena, text);
-        if ((facts->rule && !gap.rule) || (facts->path && !gap.path) || !gap.reason || gap_push(pl->plan, &gap) < 0)
+        if ((facts->rule && !gap.rule) || (facts->path && !gap.path) || !gap.reason ||
+            gap_push(pl->plan, &gap) < 0)
                 pl->no_memory = true;
 }
 
@@ -56,12 +57,13 @@ const char *planner_no_mark_advice(int error)
                 return "it gives no file handles that can be opened (overlay does when mounted with "
                        "index=on,nfs_export=on)";
         case ENODEV:
-                return "it has no filesystem id (FUSE, and overlay without an upper layer): watch the files where "
-                       "they are stored";
+                return "it has no filesystem id (FUSE, and overlay without an upper layer): watch the files "
+                       "where they are stored";
         case EXDEV:
                 return "it is a btrfs subvolume: mount the top of that btrfs (subvolid=5) somewhere as well";
         case EACCES:
-                return "a security module refuses it (in SELinux the permission watch_sb): allow it for fawatchd";
+                return "a security module refuses it (in SELinux the permission watch_sb): allow it for "
+                       "fawatchd";
         case EPERM:
                 return "CAP_SYS_ADMIN in the initial user namespace is needed";
         case ETIMEDOUT:
@@ -76,10 +78,15 @@ const char *planner_no_mark_advice(int error)
 void planner_gap_no_mark(struct planner *pl, const char *rule, const char *path, const struct world_fs *fs)
 {
         planner_gap(pl,
-                    &(struct gap_facts){ .kind = GAP_NO_MARK, .weight = GAP_HOLE, .rule = rule, .path = path,
-                                         .error = fs->mark_errno },
-                    "no filesystem mark on this %s filesystem (%s): %s", fs->fstype, strerrorname_np(fs->mark_errno),
-                    planner_no_mark_advice(fs->mark_errno));
+                    &(struct gap_facts){
+                            .kind = GAP_NO_MARK,
+                            .weight = GAP_HOLE,
+                            .rule = rule,
+                            .path = path,
+                            .error = fs->mark_errno,
+                    },
+                    "no filesystem mark on this %s filesystem (%s): %s", fs->fstype,
+                    strerrorname_np(fs->mark_errno), planner_no_mark_advice(fs->mark_errno));
 }
 
 void planner_gaps_filesystems(struct planner *pl)
@@ -94,8 +101,11 @@ void planner_gaps_filesystems(struct planner *pl)
                         planner_gap_no_mark(pl, NULL, planner_mountpoint(pl, fs), fs);
                 if (fs->mark_errno == 0 && fs->class == FS_NETWORK)
                         planner_gap(pl,
-                                    &(struct gap_facts){ .kind = GAP_NETWORK, .weight = GAP_NOTE,
-                                                         .path = planner_mountpoint(pl, fs) },
+                                    &(struct gap_facts){
+                                            .kind = GAP_NETWORK,
+                                            .weight = GAP_NOTE,
+                                            .path = planner_mountpoint(pl, fs),
+                                    },
                                     "%s is a network filesystem, what other hosts change there is not seen: "
                                     "run fawatchd on the server as well",
                                     fs->fstype);
@@ -104,33 +114,62 @@ void planner_gaps_filesystems(struct planner *pl)
 
 /* --- paths --- */
 
+void planner_gap_error(struct planner *pl, const char *rule, const struct world_path *path)
+{
+        planner_gap(pl,
+                    &(struct gap_facts){
+                            .kind = GAP_PATH_ERROR,
+                            .weight = GAP_PARTLY,
+                            .rule = rule,
+                            .path = path->path,
+                            .error = path->error,
+                    },
+                    "the look-up fails with %s%s: watched under the name as written, links on the way are not "
+                    "followed",
+                    strerrorname_np(path->error),
+                    path->error == EACCES ? " (a security module or the file server refuses: allow search)"
+                                          : "");
+}
+
 void planner_gap_missing(struct planner *pl, const char *rule, const struct world_path *path)
 {
         const char *first = path->links.n > 0 ? path->links.v[path->links.n - 1] : path->resolved;
 
         planner_gap(pl,
-                    &(struct gap_facts){ .kind = GAP_PATH_MISSING, .weight = GAP_NOTE, .rule = rule,
-                                         .path = path->path },
+                    &(struct gap_facts){
+                            .kind = GAP_PATH_MISSING,
+                            .weight = GAP_NOTE,
+                            .rule = rule,
+                            .path = path->path,
+                    },
                     "%s does not exist: watched from the moment it does", first);
 }
 
-void planner_gap_no_mountpoint(struct planner *pl, const struct rule *rule, const char *path, const char *resolved)
+void planner_gap_no_mountpoint(struct planner *pl, const struct rule *rule, const char *path,
+                               const char *resolved)
 {
         uint32_t mount = world_mount_of(pl->world, resolved);
 
         planner_gap(pl,
-                    &(struct gap_facts){ .kind = GAP_NOT_A_MOUNTPOINT, .weight = GAP_HOLE, .rule = rule->clause.name,
-                                         .path = path },
-                    "nothing is mounted at this path, and scope = \"%s\" means what is: watched once something is; "
-                    "the mount point that holds it is %s",
-                    scope_name(rule->clause.scope), mount == WORLD_NONE ? "?" : pl->world->mounts[mount].mountpoint);
+                    &(struct gap_facts){
+                            .kind = GAP_NOT_A_MOUNTPOINT,
+                            .weight = GAP_HOLE,
+                            .rule = rule->clause.name,
+                            .path = path,
+                    },
+                    "nothing is mounted at this path, and scope = \"%s\" means what is: watched once "
+                    "something is; the mount point that holds it is %s",
+                    scope_name(rule->clause.scope),
+                    mount == WORLD_NONE ? "?" : pl->world->mounts[mount].mountpoint);
 }
 
 /* --- the kernel --- */
 
 static void kernel_gap(struct planner *pl, enum gap_weight weight, const char *rule, const char *reason)
 {
-        planner_gap(pl, &(struct gap_facts){ .kind = GAP_KERNEL, .weight = weight, .rule = rule }, "%s", reason);
+        const struct gap_facts facts = { .kind = GAP_KERNEL, .weight = weight, .rule = rule };
+
+        planner_gap(pl, &facts, "%s", reason);
 }
 
 void planner_gaps_kernel(struct planner *pl)
@@ -151,15 +190,15 @@ void planner_gaps_kernel(struct planner *pl)
                            "this kernel has no FAN_REPORT_DFID_NAME: names are reported from Linux 5.9 on");
         if ((events & EV_RENAME) != 0 && !k->rename)
                 kernel_gap(pl, GAP_PARTLY, NULL,
-                           "this kernel has no FAN_RENAME: the two names of a rename are paired by guess before "
-                           "Linux 5.17");
+                           "this kernel has no FAN_RENAME: the two names of a rename are paired by guess "
+                           "before Linux 5.17");
         for (size_t i = 0; i < pl->rules->n_watches; i++) {
                 const struct clause *c = &pl->rules->watches[i].clause;
 
                 if (c->scope == SCOPE_FILESYSTEM && (c->events & EV_FS_ERROR) != 0 && !k->fs_error)
                         kernel_gap(pl, GAP_PARTLY, c->name,
-                                   "this kernel has no FAN_FS_ERROR: errors of filesystems are reported from Linux "
-                                   "5.16 on");
+                                   "this kernel has no FAN_FS_ERROR: errors of filesystems are reported from "
+                                   "Linux 5.16 on");
         }
 }
 
@@ -177,9 +216,13 @@ static void check_names(struct planner *pl, const char *owner, bool only, enum n
                 if (name && name->known)
                         continue;
                 planner_gap(pl,
-                            &(struct gap_facts){ .kind = GAP_NAME_UNKNOWN, .weight = only ? GAP_PARTLY : GAP_NOTE,
-                                                 .rule = owner },
-                            "no %s is called \"%s\": %s until there is one; it is looked up again at each load",
+                            &(struct gap_facts){
+                                    .kind = GAP_NAME_UNKNOWN,
+                                    .weight = only ? GAP_PARTLY : GAP_NOTE,
+                                    .rule = owner,
+                            },
+                            "no %s is called \"%s\": %s until there is one; it is looked up again at each "
+                            "load",
                             kind == NAME_USER ? "user" : "group", values->v[i],
                             only ? "what it would do is not reported" : "the name takes nothing out");
         }

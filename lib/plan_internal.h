@@ -46,8 +46,10 @@ void planner_gap(struct planner *pl, const struct gap_facts *facts, const char *
 
 /* plan_gaps.c */
 void planner_gap_no_mark(struct planner *pl, const char *rule, const char *path, const struct world_fs *fs);
+void planner_gap_error(struct planner *pl, const char *rule, const struct world_path *path);
 void planner_gap_missing(struct planner *pl, const char *rule, const struct world_path *path);
-void planner_gap_no_mountpoint(struct planner *pl, const struct rule *rule, const char *path, const char *resolved);
+void planner_gap_no_mountpoint(struct planner *pl, const struct rule *rule, const char *path,
+                               const char *resolved);
 void planner_gaps_kernel(struct planner *pl);
 void planner_gaps_filesystems(struct planner *pl);
 void planner_gaps_names(struct planner *pl);

@@ -39,8 +39,8 @@ void planner_ask(struct planner *pl, uint32_t fs, const char *rule, const char *
         }
 }
 
-static void add_price(struct planner *pl, const char **v, const struct world_fs *fs, const struct price_info *price,
-                      const struct asker *a)
+static void add_price(struct planner *pl, const char **v, const struct world_fs *fs,
+                      const struct price_info *price, const struct asker *a)
 {
         _cleanup_strbuf_ struct strbuf text = STRBUF_NULL;
         char *copy;

@@ -33,9 +33,9 @@ struct world_fs {
         const char *fstype;
         const char *source;
         enum fs_class class;
-        uint32_t canonical_mount; /* index of the mount paths are reported through; WORLD_NONE when none is reachable */
+        uint32_t canonical_mount; /* index of the mount paths are reported through; WORLD_NONE: none is visible */
         bool may_exec;            /* some mount of it is not noexec */
-        int mark_errno;           /* 0, or why a filesystem mark with file handles is refused (positive errno) */
+        int mark_errno;           /* 0, or the positive errno of a filesystem mark with file handles */
 };
 
 struct world_mount {
@@ -43,7 +43,7 @@ struct world_mount {
         uint32_t fs;             /* index */
         const char *root;        /* path inside the filesystem that is mounted: "/" or a subtree */
         const char *mountpoint;  /* where, "/" or without trailing slash */
-        uint32_t parent;         /* index of the mount it is mounted on; WORLD_NONE when that is out of sight; after world_seal() */
+        uint32_t parent;         /* index of the mount it is on, WORLD_NONE: out of sight; after world_seal() */
         bool visible;            /* a walk to mountpoint ends in this mount */
         bool noexec, read_only;
 };
@@ -52,8 +52,8 @@ struct world_path {
         const char *path;     /* as in the rules */
         bool exists;
         int error;            /* positive errno of the look-up when it is not ENOENT; else 0 */
-        const char *resolved; /* canonical: no symbolic links in what exists; what does not exist is appended as written */
-        struct strings links; /* canonical paths of the symbolic links walked through, and of the first missing component */
+        const char *resolved; /* canonical as far as it exists; what does not exist is appended as written */
+        struct strings links; /* canonical paths of the links walked through and of the first missing component */
         uint32_t mount;       /* the mount that holds resolved (or would, once it exists) */
         const char *inside;   /* path inside that mount's filesystem */
         uint32_t type;        /* TYPE_ bit when it exists, of what it leads to */
@@ -128,7 +128,8 @@ void world_finish(struct world *w);
  * must be looked up (not numbers, ranges, any, none, @owner): what the edge has
  * to collect.  Arrays in arena.  Return 0 or -ENOMEM. */
 int world_wanted_paths(const struct rules *rules, struct arena *arena, struct strings *ret);
-int world_wanted_names(const struct rules *rules, struct arena *arena, struct world_name **ret, size_t *ret_n);
+int world_wanted_names(const struct rules *rules, struct arena *arena, struct world_name **ret,
+                       size_t *ret_n);
 /* Is this value of user, group or login a name to look up: not a number, a range, any, none, @owner? */
 bool world_value_is_name(const char *value) _pure_;
 

@@ -179,7 +179,8 @@ static int read_fs(struct reader *r, struct words *w)
         return 0;
 }
 
-static int read_path_fact(struct reader *r, char *word, struct world_path *p, const char **links, size_t *n_links)
+static int read_path_fact(struct reader *r, char *word, struct world_path *p, const char **links,
+                          size_t *n_links)
 {
         if (streq(word, "exists")) {
                 p->exists = true;

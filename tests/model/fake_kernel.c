@@ -87,7 +87,8 @@ int fake_kernel_mark(void *userdata, const struct mark_op *op)
 }
 
 /* send_to_group(), fanotify_group_event_mask(): the union of the masks but the union of the ignore masks */
-bool fake_kernel_delivers(const struct markset *marks, const struct mark_object *met, size_t n, uint64_t event)
+bool fake_kernel_delivers(const struct markset *marks, const struct mark_object *met, size_t n,
+                          uint64_t event)
 {
         static const struct group_key group = { .kind = GROUP_MAIN };
         uint64_t asked = 0, ignored = 0;

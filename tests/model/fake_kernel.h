@@ -23,4 +23,5 @@ void fake_kernel_done(struct fake_kernel *k);
 int fake_kernel_mark(void *userdata, const struct mark_op *op);
 
 /* Would a group with these marks get the event of a file that meets these n objects? */
-bool fake_kernel_delivers(const struct markset *marks, const struct mark_object *met, size_t n, uint64_t event);
+bool fake_kernel_delivers(const struct markset *marks, const struct mark_object *met, size_t n,
+                          uint64_t event);

@@ -26,8 +26,11 @@
 static const uint64_t events[] = { FAN_OPEN, FAN_MODIFY };
 
 static const struct mark_object objects[] = {
-        { .kind = MARK_FILESYSTEM, .sdev_major = 8, .sdev_minor = 1 },
-        { .kind = MARK_INODE, .sdev_major = 8, .sdev_minor = 1, .handle = { .type = 1, .len = 1, .bytes = { 1 } } },
+                {.kind = MARK_FILESYSTEM, .sdev_major = 8, .sdev_minor = 1},
+                {.kind = MARK_INODE,
+                 .sdev_major = 8,
+                 .sdev_minor = 1,
+                 .handle = {.type = 1, .len = 1, .bytes = {1}}},
 };
 static const struct group_key group = { .kind = GROUP_MAIN };
 
@@ -71,7 +74,8 @@ static bool same_sets(const struct markset *a, const struct markset *b)
                 return false;
         for (size_t i = 0; i < a->n; i++)
                 if (mark_object_compare(&a->marks[i].object, &b->marks[i].object) != 0 ||
-                    a->marks[i].mask != b->marks[i].mask || a->marks[i].ignore_mask != b->marks[i].ignore_mask)
+                    a->marks[i].mask != b->marks[i].mask ||
+                    a->marks[i].ignore_mask != b->marks[i].ignore_mask)
                         return false;
         return true;
 }

@@ -216,8 +216,8 @@ static void test_fdinfo(void **state)
         assert_true(marks.marks[1].ignore_surv && marks.marks[1].ignore_new && marks.marks[1].evictable);
 }
 
-static void want(struct markset *s, const struct group_key *group, struct mark_object object, const char *where,
-                 uint64_t mask)
+static void want(struct markset *s, const struct group_key *group, struct mark_object object,
+                 const char *where, uint64_t mask)
 {
         struct mark *m;
 
@@ -525,7 +525,8 @@ static const char *reason_to_skip(void)
         if (build_place() < 0)
                 return "no mount namespace with a tmpfs and an overlay";
         probe_kernel(&kernel);
-        return kernel.dfid_name && kernel.ignore && kernel.evictable ? NULL : "this kernel lacks what is tested";
+        return kernel.dfid_name && kernel.ignore && kernel.evictable ? NULL
+                                                                     : "this kernel lacks what is tested";
 }
 
 /* The mounts end with the namespace; the directory below them is ours. */

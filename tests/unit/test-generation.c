@@ -12,7 +12,8 @@ static const char machine[] = "mount 1 0 8:1 / / ext4 /dev/sda1\n";
 static struct generation *build(const char *rule_text)
 {
         _cleanup_diag_ struct diag diag = DIAG_NULL;
-        struct conf_text file = { .name = (char *)"r.conf", .text = (char *)rule_text, .len = strlen(rule_text) };
+        struct conf_text file = {
+                        .name = (char *)"r.conf", .text = (char *)rule_text, .len = strlen(rule_text)};
         struct rules *rules;
         struct world *world;
         struct generation *g = NULL;

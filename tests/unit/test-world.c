@@ -171,7 +171,8 @@ static void test_canonical_path(void **state)
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 uint32_t fs = world_find_fs(*state, cases[i].major, cases[i].minor);
                 bool hidden = true;
-                int r = world_canonical_path(*state, fs, cases[i].inside, strlen(cases[i].inside), &path, &hidden);
+                int r = world_canonical_path(*state, fs, cases[i].inside, strlen(cases[i].inside), &path,
+                                             &hidden);
 
                 assert_int_equal(r, cases[i].result);
                 assert_string_equal(strbuf_str(&path), cases[i].path);
