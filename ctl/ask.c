@@ -20,8 +20,8 @@ enum exit_status explain_no_answer(int error)
                 complain("daemon not running: systemctl start fawatchd");
                 return STATUS_NOT_RUNNING;
         case ECONNRESET:
-                complain("the daemon closed the connection before it answered: it has stopped, or serves too many "
-                         "clients (systemctl status fawatchd)");
+                complain("the daemon closed the connection before it answered: it has stopped, "
+                         "or serves too many clients (systemctl status fawatchd)");
                 return STATUS_NOT_RUNNING;
         case EACCES:
         case EPERM:
@@ -65,7 +65,8 @@ enum exit_status ask_daemon_json(const struct invocation *i, const char *method,
                 return status;
         json_t *json = json_loadb(answer.bytes, answer.len, 0, NULL);
         if (!json) {
-                complain("the daemon's answer cannot be read: is it of another version? (systemctl restart fawatchd)");
+                complain("the daemon's answer cannot be read: is it of another version? "
+                         "(systemctl restart fawatchd)");
                 return STATUS_OTHER;
         }
         *ret = json;

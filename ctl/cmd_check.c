@@ -12,8 +12,8 @@ static json_t *finding_json(const struct diag_entry *e)
 {
         json_t *file = e->file ? json_string(e->file) : json_null();
 
-        return json_pack("{s:s, s:o, s:I, s:s}", "severity", diag_severity_name(e->severity), "file", file, "line",
-                         (json_int_t)e->line, "text", e->text);
+        return json_pack("{s:s, s:o, s:I, s:s}", "severity", diag_severity_name(e->severity), "file", file,
+                         "line", (json_int_t)e->line, "text", e->text);
 }
 
 static int print_verdict_json(const struct verdict *v)

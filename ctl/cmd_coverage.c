@@ -39,7 +39,8 @@ static void print_filesystems(json_t *filesystems)
                 table_add(&t,
                           (const char *const[]){ json_text(fs, "state"), json_text(fs, "mountpoint"),
                                                  json_text(fs, "fstype"), json_text(fs, "device"),
-                                                 events.len > 0 ? strbuf_str(&events) : "-", json_text(fs, "how") },
+                                                 events.len > 0 ? strbuf_str(&events) : "-",
+                                                 json_text(fs, "how") },
                           6);
         }
         if (t.n_rows > 1)
@@ -63,8 +64,8 @@ static void print_gaps(json_t *gaps)
                 if (json_is_string(json_object_get(gap, "error")))
                         strbuf_addf(&reason, " (%s)", json_text(gap, "error"));
                 table_add(&t,
-                          (const char *const[]){ json_text(gap, "weight"), *rule ? rule : "-", json_text(gap, "path"),
-                                                 strbuf_str(&reason) },
+                          (const char *const[]){ json_text(gap, "weight"), *rule ? rule : "-",
+                                                 json_text(gap, "path"), strbuf_str(&reason) },
                           4);
         }
         if (t.n_rows <= 1) {

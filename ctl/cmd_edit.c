@@ -128,7 +128,8 @@ static enum choice ask(bool may_save)
         size_t size = 0;
 
         for (;;) {
-                fprintf(stderr, "What now?  (e)dit again, (q)uit without saving%s: ", may_save ? ", (s)ave" : "");
+                fprintf(stderr,
+                        "What now?  (e)dit again, (q)uit without saving%s: ", may_save ? ", (s)ave" : "");
                 errno = 0;
                 if (getline(&line, &size, stdin) < 0) {
                         fputc('\n', stderr);
@@ -155,7 +156,8 @@ static enum choice decide(const struct verdict *v, const char *path)
         if (!isatty(STDIN_FILENO))
                 return bad ? CHOICE_QUIT : CHOICE_SAVE;
         if (bad && !bad_here)
-                fprintf(stderr, "The errors are in other files; a reload will be refused until they are mended.\n");
+                fprintf(stderr,
+                        "The errors are in other files; a reload will be refused until they are mended.\n");
         return ask(!bad_here);
 }
 
@@ -220,7 +222,8 @@ static enum exit_status save(struct edit_file *file, const char *path)
         int r = edit_file_save(file);
 
         if (r == -ESTALE) {
-                complain("%s was changed by somebody else meanwhile: not saved; your text is in %s", path, file->copy);
+                complain("%s was changed by somebody else meanwhile: not saved; your text is in %s", path,
+                         file->copy);
                 free(file->copy);
                 file->copy = NULL; /* stays */
                 return STATUS_NO;
@@ -239,7 +242,8 @@ static enum exit_status reload(const struct invocation *i)
 
         int r = client_open(i->socket, &c);
         if (r == -ECONNREFUSED) {
-                printf("fawatchd is not running: its next start takes the rules (systemctl start fawatchd)\n");
+                printf("fawatchd is not running: its next start takes the rules "
+                       "(systemctl start fawatchd)\n");
                 return STATUS_YES;
         }
         if (r >= 0)

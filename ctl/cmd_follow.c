@@ -108,8 +108,9 @@ static int on_lost(void *userdata, uint64_t count)
         if (out->json)
                 printf("{\"lost\":%llu}\n", (unsigned long long)count);
         else
-                printf("%s%llu events not shown: this terminal was too slow%s\n", tone_on(stdout, TONE_WARNING),
-                       (unsigned long long)count, tone_off(stdout, TONE_WARNING));
+                printf("%s%llu events not shown: this terminal was too slow%s\n",
+                       tone_on(stdout, TONE_WARNING), (unsigned long long)count,
+                       tone_off(stdout, TONE_WARNING));
         return written();
 }
 
@@ -159,7 +160,8 @@ static void path_list_done(struct path_list *l)
         free(l->v);
 }
 
-/* Each path as written and as it leads: records name what a link leads to, and the link when it changes itself. */
+/* Each path as written and as it leads: records name what a link leads to, and the
+ * link when it changes itself. */
 static enum exit_status collect_paths(const struct invocation *i, struct path_list *ret)
 {
         ret->v = calloc(2 * i->n_paths + 1, sizeof(*ret->v));

@@ -35,8 +35,9 @@ static void add_mark(struct table *t, const json_t *mark)
         join_names(mark, there ? "placed_mask" : "wanted_mask", &mask);
         join_names(mark, "ignore_mask", &ignore);
         table_add(t,
-                  (const char *const[]){ strbuf_str(&state), json_text(mark, "group"), json_text(mark, "object"),
-                                         json_text(mark, "where"), strbuf_str(&mask), strbuf_str(&ignore) },
+                  (const char *const[]){ strbuf_str(&state), json_text(mark, "group"),
+                                         json_text(mark, "object"), json_text(mark, "where"),
+                                         strbuf_str(&mask), strbuf_str(&ignore) },
                   6);
 }
 
@@ -66,7 +67,8 @@ static void print_marks(const json_t *answer, json_t *marks)
         else
                 printf("no marks: no rule watches anything that exists (see fawatchctl rules)\n");
         json_array_foreach (json_object_get(answer, "prices"), i, item)
-                print_finding(stdout, DIAG_NOTE, NULL, 0, json_string_value(item) ? json_string_value(item) : "?");
+                print_finding(stdout, DIAG_NOTE, NULL, 0,
+                              json_string_value(item) ? json_string_value(item) : "?");
 }
 
 enum exit_status cmd_marks(const struct invocation *i)

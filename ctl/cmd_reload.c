@@ -9,7 +9,9 @@
 
 static void print_changes(const json_t *answer)
 {
-        const json_t *rules = json_object_get(answer, "rules"), *marks = json_object_get(answer, "marks"), *line;
+        const json_t *rules = json_object_get(answer, "rules");
+        const json_t *marks = json_object_get(answer, "marks");
+        const json_t *line;
         bool dry_run = json_flag(answer, "dry_run");
         size_t i;
 
@@ -18,9 +20,12 @@ static void print_changes(const json_t *answer)
         else
                 printf("generation %llu in force: ", (unsigned long long)json_number(answer, "generation"));
         printf("rules %llu added, %llu removed, %llu changed; marks %llu added, %llu removed, %llu changed\n",
-               (unsigned long long)json_number(rules, "added"), (unsigned long long)json_number(rules, "removed"),
-               (unsigned long long)json_number(rules, "changed"), (unsigned long long)json_number(marks, "added"),
-               (unsigned long long)json_number(marks, "removed"), (unsigned long long)json_number(marks, "changed"));
+               (unsigned long long)json_number(rules, "added"),
+               (unsigned long long)json_number(rules, "removed"),
+               (unsigned long long)json_number(rules, "changed"),
+               (unsigned long long)json_number(marks, "added"),
+               (unsigned long long)json_number(marks, "removed"),
+               (unsigned long long)json_number(marks, "changed"));
         json_array_foreach (json_object_get(rules, "text"), i, line)
                 printf("  %s\n", json_string_value(line) ? json_string_value(line) : "?");
 }
@@ -30,16 +35,19 @@ static enum exit_status print_outcome(const struct client_answer *answer, bool o
         json_t *json = json_loadb(answer->bytes, answer->len, 0, NULL);
 
         if (!json) {
-                complain("the daemon's answer cannot be read; the reload %s", ok ? "succeeded" : "was refused");
+                complain("the daemon's answer cannot be read; the reload %s",
+                         ok ? "succeeded" : "was refused");
                 return ok ? STATUS_YES : STATUS_NO;
         }
         print_json_findings(stderr, json_object_get(json, "diagnostics"));
         if (ok) {
                 print_changes(json);
         } else {
-                if (json_is_string(json_object_get(json, "error")))
-                        complain("%s", json_text(json, "error"));
-                complain("%s; the rules in force are unchanged", dry_run ? "would be refused" : "refused");
+                const char *why = json_text(json, "error");
+
+                if (!*why)
+                        why = dry_run ? "would be refused" : "refused; the rules in force are unchanged";
+                complain("%s", why);
         }
         json_decref(json);
         return ok ? STATUS_YES : STATUS_NO;

@@ -48,8 +48,13 @@ static void print_head(const json_t *s)
         format_time(started, false, time, sizeof(time));
         format_ago(started, ago, sizeof(ago));
         print_toned(stdout, TONE_GOOD, "●");
-        printf(" fawatchd %s is running (pid %llu) since %s, for %s\n", json_text(s, "version"), number(s, "pid"), time,
-               ago);
+        printf(" fawatchd %s is running (pid %llu) since %s, for %s\n", json_text(s, "version"),
+               number(s, "pid"), time, ago);
+}
+
+static const char *string(const json_t *s)
+{
+        return json_is_string(s) ? json_string_value(s) : "?";
 }
 
 static void print_wrongs(const json_t *s)
@@ -65,24 +70,27 @@ static void print_wrongs(const json_t *s)
                 snprintf(text, sizeof(text), "rules refused at %s; the earlier ones are in force", time);
                 wrong(TONE_BAD, text, "mend what is listed, see fawatchctl check, then: fawatchctl reload");
                 json_array_foreach (json_object_get(refusal, "errors"), i, item)
-                        printf("      %s\n", json_string_value(item) ? json_string_value(item) : "?");
+                        printf("      %s\n", string(item));
         } else if (streq(json_text(rules, "source"), "last good")) {
                 wrong(TONE_BAD, "the rule files were bad at the start; the last good rules are in force",
                       "see fawatchctl check, then: fawatchctl reload");
         }
         if (json_is_string(json_object_get(log, "away"))) {
                 snprintf(text, sizeof(text), "the log takes nothing: %s", json_text(log, "away"));
-                wrong(TONE_BAD, text, "records wait: systemctl status systemd-journald.socket systemd-journald");
+                wrong(TONE_BAD, text,
+                      "records wait: systemctl status systemd-journald.socket systemd-journald");
         }
         if (json_number(counters, "events_overflow") > 0) {
                 snprintf(text, sizeof(text), "the kernel's queue overflowed %llu times: events are missing",
                          number(counters, "events_overflow"));
-                wrong(TONE_BAD, text, "journalctl -t fawatchd says when; narrower rules, or queue = \"unlimited\"");
+                wrong(TONE_BAD, text,
+                      "journalctl -t fawatchd says when; narrower rules, or queue = \"unlimited\"");
         }
         if (json_number(counters, "records_shed") > 0) {
                 snprintf(text, sizeof(text), "%llu records were shed, as the log did not keep up",
                          number(counters, "records_shed"));
-                wrong(TONE_WARNING, text, "journalctl -t fawatchd names them; ignore what is noise, or raise the spool");
+                wrong(TONE_WARNING, text,
+                      "journalctl -t fawatchd names them; ignore what is noise, or raise the spool");
         }
         if (json_number(json_object_get(s, "marks"), "failed") > 0) {
                 snprintf(text, sizeof(text), "%llu marks could not be placed",
@@ -95,7 +103,7 @@ static void print_wrongs(const json_t *s)
                 wrong(TONE_WARNING, text, "see fawatchctl coverage");
         }
         json_array_foreach (json_object_get(s, "warnings"), i, item)
-                wrong(TONE_WARNING, json_string_value(item) ? json_string_value(item) : "?", "see fawatchd(8)");
+                wrong(TONE_WARNING, string(item), "see fawatchd(8)");
 }
 
 static void print_rules(const json_t *s)
@@ -117,8 +125,9 @@ static void print_coverage(const json_t *s)
         printf("%llu filesystems covered, %llu partly, %llu not, %llu skipped\n", number(coverage, "covered"),
                number(coverage, "partly"), number(coverage, "not_covered"), number(coverage, "skipped"));
         label("marks");
-        printf("%llu wanted, %llu placed, %llu failed; %llu groups\n", number(marks, "wanted"), number(marks, "placed"),
-               number(marks, "failed"), number(json_object_get(s, "queue"), "groups"));
+        printf("%llu wanted, %llu placed, %llu failed; %llu groups\n", number(marks, "wanted"),
+               number(marks, "placed"), number(marks, "failed"),
+               number(json_object_get(s, "queue"), "groups"));
 }
 
 static void print_flow(const json_t *s)
@@ -126,9 +135,9 @@ static void print_flow(const json_t *s)
         const json_t *counters = json_object_get(s, "counters"), *log = json_object_get(s, "log");
 
         label("events");
-        printf("%llu read, %llu recorded, %llu wanted by no rule, %llu ignored\n", number(counters, "events_read"),
-               number(counters, "events_recorded"), number(counters, "events_filtered"),
-               number(counters, "events_ignored"));
+        printf("%llu read, %llu recorded, %llu wanted by no rule, %llu ignored\n",
+               number(counters, "events_read"), number(counters, "events_recorded"),
+               number(counters, "events_filtered"), number(counters, "events_ignored"));
         label("records");
         printf("%llu made, %llu sent, %llu shed; last number %llu\n", number(counters, "records_made"),
                number(counters, "records_sent"), number(counters, "records_shed"), number(s, "seq"));
@@ -170,8 +179,10 @@ static void print_rule_counters(const json_t *s)
 /* The other counters that are not zero: each is a way in which an event was not recorded. */
 static void print_counters(const json_t *s)
 {
-        static const char *const shown_above[] = { "events_read",  "events_recorded", "events_filtered", "events_ignored",
-                                                   "records_made", "records_sent",    "records_shed" };
+        static const char *const shown_above[] = {
+                "events_read",  "events_recorded", "events_filtered", "events_ignored",
+                "records_made", "records_sent",    "records_shed",
+        };
         json_t *counters = json_object_get(s, "counters");
         const json_t *texts = json_object_get(s, "counter_texts");
         const char *name;

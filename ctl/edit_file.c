@@ -160,7 +160,8 @@ static bool changed_by_another(const struct edit_file *e)
         if (stat(e->path, &now) < 0)
                 return errno != ENOENT || e->existed;
         return !e->existed || now.st_ino != e->before.st_ino || now.st_size != e->before.st_size ||
-               now.st_mtim.tv_sec != e->before.st_mtim.tv_sec || now.st_mtim.tv_nsec != e->before.st_mtim.tv_nsec;
+               now.st_mtim.tv_sec != e->before.st_mtim.tv_sec ||
+               now.st_mtim.tv_nsec != e->before.st_mtim.tv_nsec;
 }
 
 int edit_file_save(struct edit_file *e)

@@ -48,8 +48,8 @@ static char *path_of(const char *file, enum exit_status *ret_status)
 
         *ret_status = STATUS_USAGE;
         if (begins_with(name, VENDOR_RULES)) {
-                complain("%s belongs to the package: 'fawatchctl edit %s' makes your own copy of it in " LOCAL_RULES, name,
-                         name + strlen(VENDOR_RULES));
+                complain("%s belongs to the package: 'fawatchctl edit %s' makes your own copy of it in %s",
+                         name, name + strlen(VENDOR_RULES), LOCAL_RULES);
                 return NULL;
         }
         const char *rest = begins_with(name, LOCAL_RULES)     ? name + strlen(LOCAL_RULES)

@@ -74,7 +74,8 @@ static void print_synopsis(const struct command *c, struct strbuf *out)
         for (size_t i = 0; i < ELEMENTSOF(options); i++)
                 if (c->options & options[i].bit & ~OPT_SOCKET)
                         strbuf_addf(out, " [--%s%s%s]%s", options[i].name, options[i].argument ? "=" : "",
-                                    options[i].argument ? options[i].argument : "", options[i].repeats ? "..." : "");
+                                    options[i].argument ? options[i].argument : "",
+                                    options[i].repeats ? "..." : "");
         if (c->operand)
                 strbuf_addf(out, " [%s]", c->operand);
 }
@@ -116,8 +117,8 @@ static void print_command_help(const struct command *c)
         _cleanup_strbuf_ struct strbuf synopsis = STRBUF_NULL;
 
         print_synopsis(c, &synopsis);
-        printf("Usage: fawatchctl %s%s\n\n%c%s.\n\nOptions:\n", c->name, strbuf_str(&synopsis), c->help[0] - 'a' + 'A',
-               c->help + 1);
+        printf("Usage: fawatchctl %s%s\n\n%c%s.\n\nOptions:\n", c->name, strbuf_str(&synopsis),
+               c->help[0] - 'a' + 'A', c->help + 1);
         print_options(stdout, c->options | OPT_ALWAYS);
 }
 
@@ -204,12 +205,13 @@ static enum exit_status check_use(const struct command *c, const struct parsed *
 {
         for (size_t i = 0; i < ELEMENTSOF(options); i++)
                 if (p->given & options[i].bit & ~(c->options | OPT_ALWAYS)) {
-                        complain("%s does not take --%s: see fawatchctl %s --help", c->name, options[i].name, c->name);
+                        complain("%s does not take --%s: see fawatchctl %s --help", c->name, options[i].name,
+                                 c->name);
                         return STATUS_USAGE;
                 }
         if (n_operands > (c->operand ? 1 : 0)) {
-                complain("%s takes %s: see fawatchctl %s --help", c->name, c->operand ? "one file" : "no argument",
-                         c->name);
+                complain("%s takes %s: see fawatchctl %s --help", c->name,
+                         c->operand ? "one file" : "no argument", c->name);
                 return STATUS_USAGE;
         }
         return STATUS_YES;

@@ -18,8 +18,8 @@ static bool coloured(FILE *f)
 const char *tone_on(FILE *f, enum tone tone)
 {
         static const char *const codes[] = {
-                [TONE_PLAIN] = "",        [TONE_GOOD] = "\033[32m", [TONE_WARNING] = "\033[33m",
-                [TONE_BAD] = "\033[1;31m", [TONE_DIM] = "\033[2m",  [TONE_STRONG] = "\033[1m",
+                [TONE_PLAIN] = "",         [TONE_GOOD] = "\033[32m", [TONE_WARNING] = "\033[33m",
+                [TONE_BAD] = "\033[1;31m", [TONE_DIM] = "\033[2m",   [TONE_STRONG] = "\033[1m",
         };
         return coloured(f) ? codes[tone] : "";
 }
@@ -130,7 +130,9 @@ void json_join(const json_t *array, const char *separator, struct strbuf *out)
 void print_finding(FILE *f, enum diag_severity severity, const char *file, unsigned line, const char *text)
 {
         static const enum tone tones[] = {
-                [DIAG_NOTE] = TONE_DIM, [DIAG_WARNING] = TONE_WARNING, [DIAG_ERROR] = TONE_BAD,
+                [DIAG_NOTE] = TONE_DIM,
+                [DIAG_WARNING] = TONE_WARNING,
+                [DIAG_ERROR] = TONE_BAD,
         };
 
         if (file && *file && line > 0)
@@ -197,7 +199,8 @@ static size_t width_of(const char *s)
         return n;
 }
 
-void table_print(const struct table *t, FILE *f, enum tone (*tone_of)(void *userdata, size_t row), void *userdata)
+void table_print(const struct table *t, FILE *f, enum tone (*tone_of)(void *userdata, size_t row),
+                 void *userdata)
 {
         size_t widths[TABLE_COLUMNS] = {};
 

@@ -54,4 +54,5 @@ void table_done(struct table *t);
 /* A row of n_columns strings, copied; the first row made sets n_columns. */
 void table_add(struct table *t, const char *const *cells, size_t n_columns);
 /* Prints it with a heading in the first row; tone_of (may be NULL) says each row's tone. */
-void table_print(const struct table *t, FILE *f, enum tone (*tone_of)(void *userdata, size_t row), void *userdata);
+void table_print(const struct table *t, FILE *f, enum tone (*tone_of)(void *userdata, size_t row),
+                 void *userdata);

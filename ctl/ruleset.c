@@ -35,14 +35,14 @@ static void note_missing_paths(const struct rules *rules, struct diag *diag)
                 for (size_t k = 0; k < c->paths.n; k++) {
                         struct stat st;
 
-                        if (fstatat(AT_FDCWD, c->paths.v[k], &st, AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW) == 0 ||
-                            (errno != ENOENT && errno != ENOTDIR))
+                        int r = fstatat(AT_FDCWD, c->paths.v[k], &st, AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW);
+                        if (r == 0 || (errno != ENOENT && errno != ENOTDIR))
                                 continue;
                         _cleanup_strbuf_ struct strbuf shown = STRBUF_NULL;
                         escape_text(c->paths.v[k], strlen(c->paths.v[k]), &shown);
                         diag_add(diag, DIAG_NOTE, c->source.file, c->source.line,
-                                 "watch %s: %s does not exist yet; it is watched as soon as it does", c->name,
-                                 strbuf_str(&shown));
+                                 "watch \"%s\": %s does not exist yet; it is watched as soon as it does",
+                                 c->name, strbuf_str(&shown));
                 }
         }
 }

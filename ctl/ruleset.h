@@ -8,7 +8,7 @@
 #include "diag.h"
 
 struct verdict {
-        struct diag diag;       /* sorted */
+        struct diag diag;        /* sorted */
         size_t n_rules, n_files; /* of rules; 0 rules when they do not parse */
 };
 #define VERDICT_NULL ((struct verdict){})

@@ -23,7 +23,7 @@ struct tree {
         int fd;           /* of the image; < 0 = this machine */
 };
 
-struct entry { /* one file name found in one place */
+struct entry {            /* one file name found in one place */
         char *path;       /* below the tree's root */
         const char *name; /* its last component */
         size_t place;
@@ -155,8 +155,8 @@ static int add_text(struct conf_set *set, const char *root, const char *path, st
 }
 
 /* Reads the open file, which messages call path.  0, -EINVAL (told), -ENOMEM. */
-static int read_open_file(int fd, const struct tree *tree, const char *path, bool must_be_safe, struct diag *diag,
-                          struct conf_set *set)
+static int read_open_file(int fd, const struct tree *tree, const char *path, bool must_be_safe,
+                          struct diag *diag, struct conf_set *set)
 {
         _cleanup_strbuf_ struct strbuf text = STRBUF_NULL;
         struct stat st;

@@ -221,7 +221,8 @@ static int connection_new(struct control *control, int *fd)
         c->peer = peer;
         c->number = ++control->n_accepted;
 
-        if ((r = sd_bus_new(&bus)) < 0 || (r = bus_configure(bus)) < 0 || (r = sd_bus_set_fd(bus, *fd, *fd)) < 0)
+        if ((r = sd_bus_new(&bus)) < 0 || (r = bus_configure(bus)) < 0 ||
+            (r = sd_bus_set_fd(bus, *fd, *fd)) < 0)
                 return r;
         *fd = -1;
         if ((r = bus_begin(bus, c)) < 0)

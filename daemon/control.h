@@ -33,7 +33,8 @@ struct control_ops {
         int (*rules)(void *userdata, struct strbuf *out);
         /* Starts a reload; call control_reload_done() with the token when it is
          * done (also later, also when the client has left). */
-        void (*reload)(void *userdata, bool dry_run, const struct control_peer *peer, struct control_reload *token);
+        void (*reload)(void *userdata, bool dry_run, const struct control_peer *peer,
+                       struct control_reload *token);
 };
 
 /* Listens on path (a stale socket file is replaced; mode 0600); NULL: nowhere,

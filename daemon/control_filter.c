@@ -143,6 +143,12 @@ static bool is_below(const struct control_filter *f, struct bytes path)
         return false;
 }
 
+static bool tells_of_loss(struct bytes message_id)
+{
+        return bytes_are(message_id, record_kind_message_id(RECORD_SHED)) ||
+               bytes_are(message_id, record_kind_message_id(RECORD_GAP));
+}
+
 bool control_filter_wants(const struct control_filter *f, const char *record, size_t len)
 {
         bool rule = f->n_rules == 0, path = f->n_paths == 0;
@@ -152,9 +158,7 @@ bool control_filter_wants(const struct control_filter *f, const char *record, si
         if (rule && path)
                 return true;
         while (record_next(&cursor, &name, &value) > 0) {
-                if (bytes_are(name, "MESSAGE_ID") &&
-                    (bytes_are(value, record_kind_message_id(RECORD_SHED)) ||
-                     bytes_are(value, record_kind_message_id(RECORD_GAP))))
+                if (bytes_are(name, "MESSAGE_ID") && tells_of_loss(value))
                         return true;
                 if (!rule && bytes_are(name, "FAWATCH_RULE"))
                         rule = is_rule(f, value);

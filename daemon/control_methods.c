@@ -180,8 +180,10 @@ void control_forget_reloads(struct connection *c)
 
 int control_add_methods(struct connection *c, sd_bus *bus)
 {
-        int r = sd_bus_add_object_vtable(bus, NULL, CONTROL_OBJECT_PATH, CONTROL_INTERFACE, manager_vtable, c);
+        int r = sd_bus_add_object_vtable(bus, NULL, CONTROL_OBJECT_PATH, CONTROL_INTERFACE, manager_vtable,
+                                         c);
         if (r < 0)
                 return r;
-        return sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/DBus", "org.freedesktop.DBus", bus_vtable, c);
+        return sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                                        bus_vtable, c);
 }

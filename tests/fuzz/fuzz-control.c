@@ -47,7 +47,8 @@ static int op_fail(void *userdata, struct strbuf *out)
         return -EIO;
 }
 
-static void op_reload(void *userdata, bool dry_run, const struct control_peer *peer, struct control_reload *token)
+static void op_reload(void *userdata, bool dry_run, const struct control_peer *peer,
+                      struct control_reload *token)
 {
         struct server *s = userdata;
 

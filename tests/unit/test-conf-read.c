@@ -20,7 +20,7 @@
 
 enum kind { PLAIN, LINK, FIFO, DIRECTORY, FOREIGN };
 
-struct node { /* something on the made-up machine */
+struct node {                    /* something on the made-up machine */
         const char *path, *text; /* text of a file, target of a link */
         mode_t mode;             /* 0: 0640, directories 0750 */
         enum kind kind;
@@ -132,11 +132,11 @@ static void check_result(const char *title, const struct conf_set *set, struct d
         assert_string_equal(short_told, findings);
 }
 
-#define UNSAFE_FILE \
-        "can be written by others than root, who could switch off what it watches: " \
+#define UNSAFE_FILE                                                                                          \
+        "can be written by others than root, who could switch off what it watches: "                         \
         "chown root:root and chmod go-w it\n"
-#define UNSAFE_DIRECTORY \
-        "can be written by others than root, who could replace the files in it: " \
+#define UNSAFE_DIRECTORY                                                                                     \
+        "can be written by others than root, who could replace the files in it: "                            \
         "chown root:root and chmod go-w it\n"
 
 static const struct conf_case rules_cases[] = {
@@ -147,79 +147,141 @@ static const struct conf_case rules_cases[] = {
                    "/etc/fawatchd/rules.d/30-c.conf=c|",
           .diag = "" },
         { .title = "a later place replaces the name",
-          .nodes = { { USR "a.conf", "usr" }, { RUN "a.conf", "run" }, { ETC "a.conf", "etc" }, { USR "b.conf", "usr" },
+          .nodes = { { USR "a.conf", "usr" },
+                     { RUN "a.conf", "run" },
+                     { ETC "a.conf", "etc" },
+                     { USR "b.conf", "usr" },
                      { RUN "b.conf", "run" } },
-          .texts = "/etc/fawatchd/rules.d/a.conf=etc|/run/fawatchd/rules.d/b.conf=run|", .diag = "" },
+          .texts = "/etc/fawatchd/rules.d/a.conf=etc|/run/fawatchd/rules.d/b.conf=run|",
+          .diag = "" },
         { .title = "a link to /dev/null masks",
-          .nodes = { { USR "a.conf", "usr" }, { ETC "a.conf", "/dev/null", .kind = LINK }, { USR "b.conf", "b" } },
-          .texts = "/usr/lib/fawatchd/rules.d/b.conf=b|", .diag = "" },
+          .nodes = { { USR "a.conf", "usr" },
+                     { ETC "a.conf", "/dev/null", .kind = LINK },
+                     { USR "b.conf", "b" } },
+          .texts = "/usr/lib/fawatchd/rules.d/b.conf=b|",
+          .diag = "" },
         { .title = "an earlier mask does not hold",
           .nodes = { { RUN "a.conf", "/dev/null", .kind = LINK }, { ETC "a.conf", "etc" } },
-          .texts = "/etc/fawatchd/rules.d/a.conf=etc|", .diag = "" },
+          .texts = "/etc/fawatchd/rules.d/a.conf=etc|",
+          .diag = "" },
         { .title = "other names are not read",
-          .nodes = { { ETC "a.conf~", "x" }, { ETC ".b.conf", "x" }, { ETC ".conf", "x" }, { ETC "README", "x" },
+          .nodes = { { ETC "a.conf~", "x" },
+                     { ETC ".b.conf", "x" },
+                     { ETC ".conf", "x" },
+                     { ETC "README", "x" },
                      { ETC "c.conf.dpkg-new", "x" } },
-          .texts = "", .diag = "" },
-        { .title = "an empty file is a file", .nodes = { { ETC "a.conf", "" } },
-          .texts = "/etc/fawatchd/rules.d/a.conf=|", .diag = "" },
+          .texts = "",
+          .diag = "" },
+        { .title = "an empty file is a file",
+          .nodes = { { ETC "a.conf", "" } },
+          .texts = "/etc/fawatchd/rules.d/a.conf=|",
+          .diag = "" },
         { .title = "a link is followed inside the image",
           .nodes = { { ETC "a.conf", "/srv/shared.conf", .kind = LINK }, { "srv/shared.conf", "shared" } },
-          .texts = "/etc/fawatchd/rules.d/a.conf=shared|", .diag = "" },
+          .texts = "/etc/fawatchd/rules.d/a.conf=shared|",
+          .diag = "" },
         { .title = "a link cannot leave the image",
           .nodes = { { ETC "a.conf", "../../../../../../../../srv/shared.conf", .kind = LINK },
                      { "srv/shared.conf", "inside" } },
-          .texts = "/etc/fawatchd/rules.d/a.conf=inside|", .diag = "" },
+          .texts = "/etc/fawatchd/rules.d/a.conf=inside|",
+          .diag = "" },
         { .title = "a link that leads nowhere",
-          .nodes = { { ETC "a.conf", "/nowhere", .kind = LINK }, { ETC "b.conf", "b" } }, .result = -EINVAL,
+          .nodes = { { ETC "a.conf", "/nowhere", .kind = LINK }, { ETC "b.conf", "b" } },
+          .result = -EINVAL,
           .texts = "/etc/fawatchd/rules.d/b.conf=b|",
           .diag = "/etc/fawatchd/rules.d/a.conf: error: cannot be read: No such file or directory\n" },
-        { .title = "writable by the group", .nodes = { { ETC "a.conf", "a", .mode = 0660 }, { ETC "b.conf", "b" } },
-          .result = -EINVAL, .texts = "/etc/fawatchd/rules.d/b.conf=b|",
+        { .title = "writable by the group",
+          .nodes = { { ETC "a.conf", "a", .mode = 0660 }, { ETC "b.conf", "b" } },
+          .result = -EINVAL,
+          .texts = "/etc/fawatchd/rules.d/b.conf=b|",
           .diag = "/etc/fawatchd/rules.d/a.conf: error: " UNSAFE_FILE },
-        { .title = "writable by all", .nodes = { { ETC "a.conf", "a", .mode = 0646 } }, .result = -EINVAL, .texts = "",
+        { .title = "writable by all",
+          .nodes = { { ETC "a.conf", "a", .mode = 0646 } },
+          .result = -EINVAL,
+          .texts = "",
           .diag = "/etc/fawatchd/rules.d/a.conf: error: " UNSAFE_FILE },
-        { .title = "readable by all is fine", .nodes = { { ETC "a.conf", "a", .mode = 0644 } },
-          .texts = "/etc/fawatchd/rules.d/a.conf=a|", .diag = "" },
+        { .title = "readable by all is fine",
+          .nodes = { { ETC "a.conf", "a", .mode = 0644 } },
+          .texts = "/etc/fawatchd/rules.d/a.conf=a|",
+          .diag = "" },
         { .title = "the target of a link is judged, not the link",
-          .nodes = { { ETC "a.conf", "/srv/shared.conf", .kind = LINK }, { "srv/shared.conf", "s", .mode = 0666 } },
-          .result = -EINVAL, .texts = "", .diag = "/etc/fawatchd/rules.d/a.conf: error: " UNSAFE_FILE },
+          .nodes = { { ETC "a.conf", "/srv/shared.conf", .kind = LINK },
+                     { "srv/shared.conf", "s", .mode = 0666 } },
+          .result = -EINVAL,
+          .texts = "",
+          .diag = "/etc/fawatchd/rules.d/a.conf: error: " UNSAFE_FILE },
         { .title = "a directory writable by all",
-          .nodes = { { ETC "a.conf", "a" }, { "etc/fawatchd/rules.d", NULL, .mode = 0777, .kind = DIRECTORY },
+          .nodes = { { ETC "a.conf", "a" },
+                     { "etc/fawatchd/rules.d", NULL, .mode = 0777, .kind = DIRECTORY },
                      { USR "b.conf", "b" } },
-          .result = -EINVAL, .texts = "/usr/lib/fawatchd/rules.d/b.conf=b|",
+          .result = -EINVAL,
+          .texts = "/usr/lib/fawatchd/rules.d/b.conf=b|",
           .diag = "/etc/fawatchd/rules.d: error: " UNSAFE_DIRECTORY },
         { .title = "the directory above it writable by all",
           .nodes = { { ETC "a.conf", "a" }, { "etc/fawatchd", NULL, .mode = 0777, .kind = DIRECTORY } },
-          .result = -EINVAL, .texts = "", .diag = "/etc/fawatchd/rules.d: error: " UNSAFE_DIRECTORY },
-        { .title = "a directory named as a file", .nodes = { { ETC "a.conf", NULL, .kind = DIRECTORY } },
-          .result = -EINVAL, .texts = "", .diag = "/etc/fawatchd/rules.d/a.conf: error: is not a regular file\n" },
-        { .title = "a FIFO does not hang", .nodes = { { ETC "a.conf", NULL, .kind = FIFO } }, .result = -EINVAL,
-          .texts = "", .diag = "/etc/fawatchd/rules.d/a.conf: error: is not a regular file\n" },
-        { .title = "rules.d is a file", .nodes = { { "etc/fawatchd/rules.d", "x" } }, .result = -EINVAL, .texts = "",
+          .result = -EINVAL,
+          .texts = "",
+          .diag = "/etc/fawatchd/rules.d: error: " UNSAFE_DIRECTORY },
+        { .title = "a directory named as a file",
+          .nodes = { { ETC "a.conf", NULL, .kind = DIRECTORY } },
+          .result = -EINVAL,
+          .texts = "",
+          .diag = "/etc/fawatchd/rules.d/a.conf: error: is not a regular file\n" },
+        { .title = "a FIFO does not hang",
+          .nodes = { { ETC "a.conf", NULL, .kind = FIFO } },
+          .result = -EINVAL,
+          .texts = "",
+          .diag = "/etc/fawatchd/rules.d/a.conf: error: is not a regular file\n" },
+        { .title = "rules.d is a file",
+          .nodes = { { "etc/fawatchd/rules.d", "x" } },
+          .result = -EINVAL,
+          .texts = "",
           .diag = "/etc/fawatchd/rules.d: error: cannot be read: Not a directory\n" },
-        { .title = "a name that is not text", .nodes = { { ETC "a\n\xe9.conf", "a" } },
-          .texts = "/etc/fawatchd/rules.d/a\\n\\xe9.conf=a|", .diag = "" },
+        { .title = "a name that is not text",
+          .nodes = { { ETC "a\n\xe9.conf", "a" } },
+          .texts = "/etc/fawatchd/rules.d/a\\n\\xe9.conf=a|",
+          .diag = "" },
         { .title = "several findings in one run",
-          .nodes = { { ETC "a.conf", "/nowhere", .kind = LINK }, { ETC "b.conf", "b", .mode = 0666 },
+          .nodes = { { ETC "a.conf", "/nowhere", .kind = LINK },
+                     { ETC "b.conf", "b", .mode = 0666 },
                      { USR "c.conf", "c" } },
-          .result = -EINVAL, .texts = "/usr/lib/fawatchd/rules.d/c.conf=c|",
+          .result = -EINVAL,
+          .texts = "/usr/lib/fawatchd/rules.d/c.conf=c|",
           .diag = "/etc/fawatchd/rules.d/a.conf: error: cannot be read: No such file or directory\n"
                   "/etc/fawatchd/rules.d/b.conf: error: " UNSAFE_FILE },
-        { .title = "a file in the place of its name", .replace = "home/b.conf", .as = "home/b.conf",
-          .nodes = { { USR "a.conf", "a" }, { USR "b.conf", "b" }, { USR "c.conf", "c" }, { "home/b.conf", "new" } },
+        { .title = "a file in the place of its name",
+          .replace = "home/b.conf",
+          .as = "home/b.conf",
+          .nodes = { { USR "a.conf", "a" },
+                     { USR "b.conf", "b" },
+                     { USR "c.conf", "c" },
+                     { "home/b.conf", "new" } },
           .texts = "/usr/lib/fawatchd/rules.d/a.conf=a|/home/b.conf=new|/usr/lib/fawatchd/rules.d/c.conf=c|",
           .diag = "" },
-        { .title = "a file of a new name", .replace = "home/x.conf", .as = "home/x.conf",
+        { .title = "a file of a new name",
+          .replace = "home/x.conf",
+          .as = "home/x.conf",
           .nodes = { { USR "a.conf", "a" }, { "home/x.conf", "new" } },
-          .texts = "/usr/lib/fawatchd/rules.d/a.conf=a|/home/x.conf=new|", .diag = "" },
-        { .title = "a file in the place of a masked one", .replace = "home/a.conf", .as = "home/a.conf",
+          .texts = "/usr/lib/fawatchd/rules.d/a.conf=a|/home/x.conf=new|",
+          .diag = "" },
+        { .title = "a file in the place of a masked one",
+          .replace = "home/a.conf",
+          .as = "home/a.conf",
           .nodes = { { ETC "a.conf", "/dev/null", .kind = LINK }, { "home/a.conf", "new" } },
-          .texts = "/home/a.conf=new|", .diag = "" },
-        { .title = "a copy as another path; its own mode does not matter", .replace = ETC ".a.conf.x",
-          .as = ETC "a.conf", .nodes = { { ETC "a.conf", "old" }, { ETC ".a.conf.x", "new", .mode = 0666 } },
-          .texts = "/etc/fawatchd/rules.d/a.conf=new|", .diag = "" },
-        { .title = "a file that is not there", .replace = "home/a.conf", .as = "home/a.conf",
-          .nodes = { { ETC "b.conf", "b" } }, .result = -EINVAL, .texts = "/etc/fawatchd/rules.d/b.conf=b|",
+          .texts = "/home/a.conf=new|",
+          .diag = "" },
+        { .title = "a copy as another path; its own mode does not matter",
+          .replace = ETC ".a.conf.x",
+          .as = ETC "a.conf",
+          .nodes = { { ETC "a.conf", "old" }, { ETC ".a.conf.x", "new", .mode = 0666 } },
+          .texts = "/etc/fawatchd/rules.d/a.conf=new|",
+          .diag = "" },
+        { .title = "a file that is not there",
+          .replace = "home/a.conf",
+          .as = "home/a.conf",
+          .nodes = { { ETC "b.conf", "b" } },
+          .result = -EINVAL,
+          .texts = "/etc/fawatchd/rules.d/b.conf=b|",
           .diag = "/home/a.conf: error: cannot be read: No such file or directory\n" },
 };
 
@@ -256,18 +318,26 @@ static void test_rules(void **state)
 static const struct conf_case settings_cases[] = {
         { .title = "no file is no error", .texts = "", .diag = "" },
         { .title = "the file, then drop-ins by name, whatever their place",
-          .nodes = { { CONF ".d/20.conf", "20" }, { "usr/lib/fawatchd/fawatchd.conf.d/10.conf", "10" }, { CONF, "main" } },
+          .nodes = { { CONF ".d/20.conf", "20" },
+                     { "usr/lib/fawatchd/fawatchd.conf.d/10.conf", "10" },
+                     { CONF, "main" } },
           .texts = "/etc/fawatchd/fawatchd.conf=main|/usr/lib/fawatchd/fawatchd.conf.d/10.conf=10|"
                    "/etc/fawatchd/fawatchd.conf.d/20.conf=20|",
           .diag = "" },
-        { .title = "drop-ins alone", .nodes = { { "run/fawatchd/fawatchd.conf.d/a.conf", "a" } },
-          .texts = "/run/fawatchd/fawatchd.conf.d/a.conf=a|", .diag = "" },
+        { .title = "drop-ins alone",
+          .nodes = { { "run/fawatchd/fawatchd.conf.d/a.conf", "a" } },
+          .texts = "/run/fawatchd/fawatchd.conf.d/a.conf=a|",
+          .diag = "" },
         { .title = "a masked drop-in",
-          .nodes = { { CONF ".d/a.conf", "/dev/null", .kind = LINK }, { "usr/lib/fawatchd/fawatchd.conf.d/a.conf", "a" } },
-          .texts = "", .diag = "" },
+          .nodes = { { CONF ".d/a.conf", "/dev/null", .kind = LINK },
+                     { "usr/lib/fawatchd/fawatchd.conf.d/a.conf", "a" } },
+          .texts = "",
+          .diag = "" },
         { .title = "an unsafe file; its drop-ins are read all the same",
-          .nodes = { { CONF, "main", .mode = 0666 }, { CONF ".d/a.conf", "a" } }, .result = -EINVAL,
-          .texts = "/etc/fawatchd/fawatchd.conf.d/a.conf=a|", .diag = "/etc/fawatchd/fawatchd.conf: error: " UNSAFE_FILE },
+          .nodes = { { CONF, "main", .mode = 0666 }, { CONF ".d/a.conf", "a" } },
+          .result = -EINVAL,
+          .texts = "/etc/fawatchd/fawatchd.conf.d/a.conf=a|",
+          .diag = "/etc/fawatchd/fawatchd.conf: error: " UNSAFE_FILE },
 };
 
 static void test_settings(void **state)
@@ -296,13 +366,16 @@ static void test_size(void **state)
 
                 clear_root();
                 make_node(&(struct node){ ETC "big.conf", "# " });
-                assert_int_equal(truncate(below_root(path, sizeof(path), ETC "big.conf"), RULE_FILE_MAX_BYTES + extra), 0);
+                assert_int_equal(
+                        truncate(below_root(path, sizeof(path), ETC "big.conf"), RULE_FILE_MAX_BYTES + extra),
+                        0);
                 assert_int_equal(conf_read_rules(root, NULL, &diag, &set), extra ? -EINVAL : 0);
                 assert_int_equal(set.n, extra ? 0 : 1);
                 if (!extra)
                         assert_int_equal(set.texts[0].len, RULE_FILE_MAX_BYTES);
                 else
-                        assert_string_equal(diag.entries[0].text, "is larger than 1 MiB: split it into several files");
+                        assert_string_equal(diag.entries[0].text,
+                                            "is larger than 1 MiB: split it into several files");
         }
 }
 
@@ -324,13 +397,18 @@ static void test_foreign_owner(void **state)
 static void test_unreadable(void **state)
 {
         const struct conf_case file = {
-                .title = "an unreadable file", .nodes = { { ETC "a.conf", "a", .mode = 0200 } }, .result = -EINVAL,
-                .texts = "", .diag = "/etc/fawatchd/rules.d/a.conf: error: cannot be read: Permission denied\n",
+                .title = "an unreadable file",
+                .nodes = { { ETC "a.conf", "a", .mode = 0200 } },
+                .result = -EINVAL,
+                .texts = "",
+                .diag = "/etc/fawatchd/rules.d/a.conf: error: cannot be read: Permission denied\n",
         };
         const struct conf_case directory = {
                 .title = "an unreadable directory",
-                .nodes = { { ETC "a.conf", "a" }, { "etc/fawatchd/rules.d", NULL, .mode = 0300, .kind = DIRECTORY } },
-                .result = -EINVAL, .texts = "",
+                .nodes = { { ETC "a.conf", "a" },
+                           { "etc/fawatchd/rules.d", NULL, .mode = 0300, .kind = DIRECTORY } },
+                .result = -EINVAL,
+                .texts = "",
                 .diag = "/etc/fawatchd/rules.d: error: cannot be read: Permission denied\n",
         };
 
@@ -364,7 +442,8 @@ static void test_one_file(void **state)
         check_result("a safe one", &safe, &diag, "", "/my.rules: error: " UNSAFE_FILE);
         diag_done(&diag);
         diag = DIAG_NULL;
-        assert_int_equal(conf_read_file(below_root(path, sizeof(path), "none"), false, &diag, &none), -EINVAL);
+        assert_int_equal(conf_read_file(below_root(path, sizeof(path), "none"), false, &diag, &none),
+                         -EINVAL);
         check_result("none", &none, &diag, "", "/none: error: cannot be read: No such file or directory\n");
 }
 
@@ -375,8 +454,10 @@ static void test_no_image(void **state)
         char path[256];
 
         clear_root();
-        assert_int_equal(conf_read_rules(below_root(path, sizeof(path), "image"), NULL, &diag, &set), -EINVAL);
-        check_result("no image", &set, &diag, "", "/image: error: cannot be read: No such file or directory\n");
+        assert_int_equal(conf_read_rules(below_root(path, sizeof(path), "image"), NULL, &diag, &set),
+                         -EINVAL);
+        check_result("no image", &set, &diag, "",
+                     "/image: error: cannot be read: No such file or directory\n");
 }
 
 static int setup(void **state)
@@ -395,9 +476,12 @@ int main(void)
 {
         cmocka_set_message_output(CM_OUTPUT_TAP);
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_rules),      cmocka_unit_test(test_settings),
-                cmocka_unit_test(test_size),       cmocka_unit_test(test_foreign_owner),
-                cmocka_unit_test(test_one_file),   cmocka_unit_test(test_no_image),
+                cmocka_unit_test(test_rules),
+                cmocka_unit_test(test_settings),
+                cmocka_unit_test(test_size),
+                cmocka_unit_test(test_foreign_owner),
+                cmocka_unit_test(test_one_file),
+                cmocka_unit_test(test_no_image),
                 cmocka_unit_test_teardown(test_unreadable, be_oneself),
         };
         return cmocka_run_group_tests(tests, setup, teardown);

@@ -48,7 +48,8 @@ static int op_status(void *userdata, struct strbuf *out)
         return 0;
 }
 
-#define EVENT(rule, path) "MESSAGE=" rule " " path "\nFAWATCH_EVENT=create\nFAWATCH_RULE=" rule "\nFAWATCH_PATH=" path "\n"
+#define EVENT(rule, path)                                                                                    \
+        "MESSAGE=" rule " " path "\nFAWATCH_EVENT=create\nFAWATCH_RULE=" rule "\nFAWATCH_PATH=" path "\n"
 static char shed_record[128], alive_record[128];
 static const char *const records[] = {
         EVENT("etc", "/etc/passwd"),
@@ -91,7 +92,8 @@ static int op_rules(void *userdata, struct strbuf *out)
 }
 
 /* A dry run is answered at once, others when so many wait. */
-static void op_reload(void *userdata, bool dry_run, const struct control_peer *peer, struct control_reload *token)
+static void op_reload(void *userdata, bool dry_run, const struct control_peer *peer,
+                      struct control_reload *token)
 {
         struct server *s = userdata;
         char text[64];
@@ -332,8 +334,8 @@ static void test_client_leaves(void **state)
         uint64_t cookie;
 
         sd_bus *bus = open_bus();
-        assert_true(sd_bus_message_new_method_call(bus, &m, NULL, "/org/fawatch/Manager1", "org.fawatch.Manager1",
-                                                   "Reload") >= 0);
+        assert_true(sd_bus_message_new_method_call(bus, &m, NULL, "/org/fawatch/Manager1",
+                                                   "org.fawatch.Manager1", "Reload") >= 0);
         assert_true(sd_bus_message_append(m, "b", false) >= 0);
         assert_true(sd_bus_send(bus, m, &cookie) >= 0);
         sd_bus_message_unref(m);
@@ -396,7 +398,8 @@ static void test_too_many(void **state)
         /* as soon as one leaves there is room again */
         client_free(STEAL(clients[0]));
         for (int i = 0; i < 200; i++) {
-                if (client_open(socket_path, &clients[0]) == 0 && client_ask(clients[0], "Status", &answer) == 0)
+                if (client_open(socket_path, &clients[0]) == 0 &&
+                    client_ask(clients[0], "Status", &answer) == 0)
                         break;
                 client_free(STEAL(clients[0]));
                 usleep(10000);
@@ -470,8 +473,8 @@ struct seen {
         uint64_t last; /* number of the last flood record */
         bool disorder;
         int volatile stop;
-        const char *ask;   /* asked by a second client at the first idle moment */
-        uint64_t stop_at;  /* events + lost */
+        const char *ask;  /* asked by a second client at the first idle moment */
+        uint64_t stop_at; /* events + lost */
         bool asked;
 };
 
@@ -627,8 +630,8 @@ static void test_client_that_does_not_read(void **state)
         for (int i = 0; i < 200000 && r >= 0; i++) {
                 _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
 
-                r = sd_bus_message_new_method_call(bus, &m, NULL, "/org/fawatch/Manager1", "org.fawatch.Manager1",
-                                                   "Status");
+                r = sd_bus_message_new_method_call(bus, &m, NULL, "/org/fawatch/Manager1",
+                                                   "org.fawatch.Manager1", "Status");
                 if (r >= 0)
                         r = sd_bus_send(bus, m, &cookie);
                 if (r >= 0 && i % 64 == 0)
@@ -667,13 +670,16 @@ static void test_busctl(void **state)
         check_busctl(arguments, "ay 7 97 255 0 10 195 169 122\n");
         snprintf(arguments, sizeof(arguments), "%s Follow asaay 1 etc 1 2 47 97", call);
         check_busctl(arguments, "");
-        check_busctl("introspect org.fawatch.Manager1 /org/fawatch/Manager1 | tr -s ' '", ".Reload method b bay -");
-        check_busctl("introspect org.fawatch.Manager1 /org/fawatch/Manager1 | tr -s ' '", ".Lost signal t - -");
+        check_busctl("introspect org.fawatch.Manager1 /org/fawatch/Manager1 | tr -s ' '",
+                     ".Reload method b bay -");
+        check_busctl("introspect org.fawatch.Manager1 /org/fawatch/Manager1 | tr -s ' '",
+                     ".Lost signal t - -");
 }
 
 static int make_directory(void **state)
 {
-        snprintf(shed_record, sizeof(shed_record), "MESSAGE=shed\nMESSAGE_ID=%s\n", record_kind_message_id(RECORD_SHED));
+        snprintf(shed_record, sizeof(shed_record), "MESSAGE=shed\nMESSAGE_ID=%s\n",
+                 record_kind_message_id(RECORD_SHED));
         snprintf(alive_record, sizeof(alive_record), "MESSAGE=alive\nMESSAGE_ID=%s\n",
                  record_kind_message_id(RECORD_ALIVE));
         if (!mkdtemp(directory))
