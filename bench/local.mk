@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Figures: "make bench" builds and runs what is measured without root.
-benches = %D%/bench-journal %D%/bench-match
+benches = %D%/bench-journal %D%/bench-match %D%/bench-street
 EXTRA_PROGRAMS += $(benches)
 CLEANFILES += $(benches)
 EXTRA_DIST += %D%/journal.sh
 bench_bench_journal_LDADD = $(DAEMON_LIBS)
 bench_bench_match_LDADD = $(CORE_LIBS)
+bench_bench_street_LDADD = $(DAEMON_LIBS)
 
 bench: $(benches)
 	for b in $(benches); do echo "== $$b"; ./$$b || exit 1; done
