@@ -166,7 +166,8 @@ static void read_program(int dir, const struct strings *mask, struct gather *g)
         n = read_file(dir, "cmdline", raw, sizeof(raw));
         if (n > 0) {
                 g->cmdline = g->text.len;
-                escape_cmdline(raw, (size_t)n, mask ? mask->v : NULL, mask ? mask->n : 0, MAX_CMDLINE, &g->text);
+                escape_cmdline(raw, (size_t)n, mask ? mask->v : NULL, mask ? mask->n : 0, MAX_CMDLINE,
+                               &g->text);
                 g->snapshot.actor.cmdline.len = g->text.len - g->cmdline;
                 strbuf_addc(&g->text, '\0');
         }

@@ -240,8 +240,9 @@ static bool is_root_handle(int mount_fd, const struct fan_handle *h)
         int mount_id;
 
         fh->handle_bytes = MAX_HANDLE_SZ;
-        return name_to_handle_at(mount_fd, "", fh, &mount_id, AT_EMPTY_PATH) == 0 && fh->handle_type == h->type &&
-               fh->handle_bytes == h->len && memcmp(fh->f_handle, h->bytes, h->len) == 0;
+        return name_to_handle_at(mount_fd, "", fh, &mount_id, AT_EMPTY_PATH) == 0 &&
+               fh->handle_type == h->type && fh->handle_bytes == h->len &&
+               memcmp(fh->f_handle, h->bytes, h->len) == 0;
 }
 
 /* The path of an open directory below the mount it was opened through, into r->path. */
@@ -293,7 +294,8 @@ static int name_in_parent(int parent, int child, struct strbuf *ret)
                 found = -errno;
         for (struct dirent *e; found == -ESTALE && (e = readdir(d));) {
                 /* d_ino of a mount point is what lies below the mount: only stat tells */
-                if (streq(e->d_name, ".") || streq(e->d_name, "..") || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
+                if (streq(e->d_name, ".") || streq(e->d_name, "..") ||
+                    (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
                     fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ||
                     st.st_ino != want.st_ino || st.st_dev != want.st_dev)
                         continue;

@@ -236,8 +236,10 @@ static void build_one(struct buffer *b)
 {
         *b = (struct buffer){};
         begin_event(b, FAN_CREATE, 1);
-        put_fid(b, FAN_EVENT_INFO_TYPE_DFID_NAME, 1, "abc"); /* at 24: header 4, fsid 8, handle 8 + 8, name 4 */
-        begin_record(b, FAN_EVENT_INFO_TYPE_PIDFD, 8);       /* at 56 */
+        /* at 24: header 4, fsid 8, handle 8 + 8, name 4 */
+        put_fid(b, FAN_EVENT_INFO_TYPE_DFID_NAME, 1, "abc");
+        /* at 56 */
+        begin_record(b, FAN_EVENT_INFO_TYPE_PIDFD, 8);
         put32(b, 3);
         end_event(b);
 }

@@ -61,8 +61,8 @@ static void names_and_order(void **state)
 
         street_open(&s, ALL, true, 0, 0);
         BY_CHILD(mkdir("/mnt/d", 0755); street_write("/mnt/d/f", "x"); mkdir("/mnt/d/e", 0755);
-                 rename("/mnt/d/f", "/mnt/d/e/g"); rename("/mnt/d/e", "/mnt/h"); street_write("/mnt/h/i", "y");
-                 rename("/mnt/h/g", "/mnt/\xff\n="));
+                 rename("/mnt/d/f", "/mnt/d/e/g"); rename("/mnt/d/e", "/mnt/h");
+                 street_write("/mnt/h/i", "y"); rename("/mnt/h/g", "/mnt/\xff\n="));
         street_run(&s);
         assert_string_equal(street_lines(), "create /mnt/d\n"
                                             "create,modify,close_write /mnt/d/f\n"
@@ -154,7 +154,9 @@ static void file_rule_through_another_link(void **state)
         street_write("/mnt/secret", "x");
         assert_int_equal(mkdir("/mnt/o", 0755), 0);
         assert_int_equal(link("/mnt/secret", "/mnt/o/hl"), 0);
-        street_open(&s, "watch: { one: { path = \"/mnt/secret\"; scope = \"file\"; events = [ \"modify\", \"attrib\" ]; }; };",
+        street_open(&s,
+                    "watch: { one: { path = \"/mnt/secret\"; scope = \"file\";"
+                    " events = [ \"modify\", \"attrib\" ]; }; };",
                     true, 0, 0);
         BY_CHILD(street_write("/mnt/o/hl", "y"));
         street_run(&s);
@@ -175,9 +177,11 @@ static void file_rule_follows_its_name(void **state)
         street_write("/mnt/f", "1");
         assert_int_equal(mkdir("/mnt/o", 0755), 0);
         street_open(&s,
-                    "watch: { one: { path = \"/mnt/f\"; scope = \"file\"; events = [ \"change\", \"delete_self\" ]; }; };",
+                    "watch: { one: { path = \"/mnt/f\"; scope = \"file\";"
+                    " events = [ \"change\", \"delete_self\" ]; }; };",
                     true, 0, 0);
-        BY_CHILD(street_write("/mnt/o/new", "22"); rename("/mnt/o/new", "/mnt/f"); link("/mnt/f", "/mnt/o/l"));
+        BY_CHILD(street_write("/mnt/o/new", "22"); rename("/mnt/o/new", "/mnt/f");
+                 link("/mnt/f", "/mnt/o/l"));
         street_run(&s);
         /* the end of the old object is told behind the rename; the new one is the rule's from then on */
         assert_string_equal(street_lines(), "rename /mnt/o/new -> /mnt/f\n"
@@ -220,7 +224,8 @@ static void one_removal_is_one_record(void **state)
 
         assert_int_equal(mkdir("/mnt/d", 0755), 0);
         street_open(&s,
-                    "watch: { d: { path = \"/mnt/d\"; scope = \"directory\"; events = [ \"change\", \"delete_self\", \"move_self\" ]; }; };",
+                    "watch: { d: { path = \"/mnt/d\"; scope = \"directory\";"
+                    " events = [ \"change\", \"delete_self\", \"move_self\" ]; }; };",
                     true, 0, 0);
         BY_CHILD(rename("/mnt/d", "/mnt/e"));
         street_run(&s);
@@ -260,8 +265,8 @@ static void counted_by_reason(void **state)
                     "watch: { w: { path = \"/mnt/w\"; events = [ \"create\", \"attrib\" ]; }; };"
                     "ignore: { i: { path = \"/mnt/w/ignored\"; }; };",
                     true, 0, 0);
-        BY_CHILD(street_write("/mnt/elsewhere", ""); street_write("/mnt/w/ignored", ""); street_write("/mnt/w/f", "");
-                 unlink("/mnt/elsewhere"));
+        BY_CHILD(street_write("/mnt/elsewhere", ""); street_write("/mnt/w/ignored", "");
+                 street_write("/mnt/w/f", ""); unlink("/mnt/elsewhere"));
         street_run(&s);
         assert_string_equal(street_lines(), "create /mnt/w/f\n");
         assert_int_equal(s.counters.events_filtered, 1);
@@ -419,8 +424,8 @@ static void renames_of_old_kernels(void **state)
         street_open(&s, "watch: { all: { path = \"/mnt\"; events = \"rename\"; }; };", true, 0, 0);
         int fd = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_DFID_NAME, O_RDONLY);
         assert_true(fd >= 0);
-        assert_int_equal(fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_MOVED_FROM | FAN_MOVED_TO | FAN_ONDIR,
-                                       AT_FDCWD, "/mnt"),
+        assert_int_equal(fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM,
+                                       FAN_MOVED_FROM | FAN_MOVED_TO | FAN_ONDIR, AT_FDCWD, "/mnt"),
                          0);
         BY_CHILD(rename("/mnt/a", "/mnt/d/b"); rename("/mnt/x", "/mnt/y"));
         ssize_t n = read(fd, buffer, sizeof(buffer));
