@@ -312,7 +312,8 @@ static void spent_ignore_stays_spent(void **state)
 #define IGNORE_DB "ignore: { once: { path = \"/mnt/db\"; scope = \"file\"; until = \"modified\"; "
         static const char *const rules[] = {
                 "watch: { all: { path = \"/mnt\"; events = [ \"open\", \"modify\" ]; }; };" IGNORE_DB "}; };",
-                "watch: { all: { path = \"/mnt\"; events = [ \"modify\", \"open\", \"create\" ]; }; };" IGNORE_DB "}; };",
+                "watch: { all: { path = \"/mnt\"; events = [ \"modify\", \"open\", \"create\" ]; }; };" IGNORE_DB
+                "}; };",
                 "watch: { all: { path = \"/mnt\"; events = [ \"open\", \"modify\" ]; }; };" IGNORE_DB
                 "events = [ \"open\", \"modify\" ]; }; };",
         };
