@@ -354,6 +354,7 @@ static void overflow_is_one_gap(void **state)
         street_run(&s);
         assert_int_equal(s.counters.events_overflow, 1);
         assert_int_equal(street_n_notes, 1);
+        assert_int_equal(s.world_changes, 1);
         assert_non_null(strstr(street_last_note, "FAWATCH_GAP=overflow FAWATCH_REASON="));
         assert_non_null(strstr(street_last_note, "FAWATCH_MOUNTPOINT=/mnt "));
         assert_int_equal(street_n_records, 16384);
