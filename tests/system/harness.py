@@ -101,6 +101,14 @@ class Result:
         return f"status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 
+def stdout_records(process):
+    """The records of events that "fawatchd --log=stdout" prints, as they come."""
+    for line in process.stdout:
+        record = json.loads(line)
+        if "event" in record:
+            yield record
+
+
 class Machine:
     def __init__(self, build, name):
         self.build = build
@@ -148,6 +156,13 @@ class Machine:
         options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("stdout", subprocess.PIPE)
         return subprocess.Popen(self.argv(command), **options)
+
+    def end_ad_hoc(self, process, signal="TERM"):
+        """Ends a "fawatchd --log=stdout" that spawn() started; its exit status."""
+        # the brackets keep the pattern from matching this very command
+        self.sh(f"pkill -{signal} -f -- '--log=stdou[t]' || true")
+        process.stdout.close()
+        return process.wait(timeout=20)
 
     def python(self, code, *arguments, **options):
         """Runs Python code inside."""
