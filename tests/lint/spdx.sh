@@ -20,7 +20,7 @@ for file in $files; do
     case $file in
     tests/golden/*.sh | tests/golden/*.c) ;;
     tests/golden/* | tests/fuzz/corpus/* | tests/rules-wanted/*) continue ;; # data, read as it is
-    aclocal.m4 | configure | config.* | *Makefile.in) continue ;;            # made by autotools
+    *~ | aclocal.m4 | configure | config.* | *Makefile.in) continue ;;            # made by autotools
     *.c | *.h | *.sh | *.py | *.m4 | *.mk | *.am | *.ac | *.1 | *.5 | *.7 | *.8 | *.in) ;;
     *) head -c 2 "$file" | grep -q '^#!' || continue ;;
     esac
