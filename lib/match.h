@@ -111,5 +111,7 @@ uint64_t matcher_coalesce_usec(const struct matcher *m, const struct match_hits 
  * recorded, whatever the rules (self-noise guard). */
 bool matcher_is_journal_dir(const struct matcher *m, const struct match_path *path);
 
+const struct world *matcher_world(const struct matcher *m) _pure_;
+
 struct matcher_stats { size_t anchors, regex_patterns, literal_patterns, bytes; };
 void matcher_stats(const struct matcher *m, struct matcher_stats *ret);

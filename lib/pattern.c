@@ -298,21 +298,26 @@ static void scratch_free(void *p, void *userdata)
                 free(p);
 }
 
-static bool regex_match(const pcre2_code *code, const char *candidate, size_t len)
+static int regex_run(const pcre2_code *code, const char *candidate, size_t len, uint32_t options)
 {
         struct scratch scratch;
         pcre2_general_context *context;
         pcre2_match_data *block;
-        int r = PCRE2_ERROR_NOMATCH;
+        int r = PCRE2_ERROR_NOMEMORY;
 
         scratch.used = 0;
         context = pcre2_general_context_create(scratch_alloc, scratch_free, &scratch);
         block = context ? pcre2_match_data_create(1, context) : NULL;
         if (block)
-                r = pcre2_match(code, (PCRE2_SPTR)candidate, len, 0, PCRE2_NO_JIT, block, NULL);
+                r = pcre2_match(code, (PCRE2_SPTR)candidate, len, 0, PCRE2_NO_JIT | options, block, NULL);
         pcre2_match_data_free(block);
         pcre2_general_context_free(context);
-        return r >= 0;
+        return r;
+}
+
+static bool regex_match(const pcre2_code *code, const char *candidate, size_t len)
+{
+        return regex_run(code, candidate, len, 0) >= 0;
 }
 
 bool pattern_match(const struct pattern *p, const char *candidate, size_t len, bool is_dir)
@@ -346,4 +351,23 @@ bool pattern_match_path(const struct pattern *p, const char *rel, size_t len, bo
                 name = stop + 1;
         }
         return false;
+}
+
+/*
+ * A partial match is one that came to the end of the subject and could have gone
+ * on: what matches something below is never called "no match", since up to the end
+ * of the directory's path the search is the same.
+ */
+bool pattern_may_match_below(const struct pattern *p, const char *rel, size_t len)
+{
+        _cleanup_free_ char *subject = NULL;
+
+        if (!p->anchored || p->kind != PATTERN_REGEX || len == 0)
+                return true;
+        subject = malloc(len + 1);
+        if (!subject)
+                return true;
+        memcpy(subject, rel, len);
+        subject[len] = '/';
+        return regex_run(p->code, subject, len + 1, PCRE2_PARTIAL_HARD) != PCRE2_ERROR_NOMATCH;
 }

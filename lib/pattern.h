@@ -57,6 +57,12 @@ bool pattern_match(const struct pattern *p, const char *candidate, size_t len, b
  */
 bool pattern_match_path(const struct pattern *p, const char *rel, size_t len, bool is_dir);
 
+/*
+ * Can p match something below the directory rel ("" = the path itself), at any
+ * depth?  True when in doubt.
+ */
+bool pattern_may_match_below(const struct pattern *p, const char *rel, size_t len);
+
 /* Globs of actors (exe, unit, ...): '*', '?', '[...]'; with path set '*' does
  * not cross '/', '**' does and '\' escapes; else '*' matches anything and '\' is
  * a byte as any other (unit names hold some).  Same returns. */
