@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -27,6 +28,8 @@
 #define STOP_READ_USEC       (3 * USEC_PER_SEC)
 #define STOP_SEND_USEC       (5 * USEC_PER_SEC)
 #define STATUS_INTERVAL_USEC USEC_PER_SEC
+/* The loop's own default of 250 ms would show in every window that closes. */
+#define DEADLINE_ACCURACY_USEC (10 * USEC_PER_MSEC)
 /* The kernel makes at most fs.fanotify.max_user_groups (128) for a user. */
 #define MAX_GROUPS 128
 
@@ -380,7 +383,8 @@ static int open_sources(struct daemon *d)
             (r = sd_event_add_signal(e, NULL, SIGHUP, on_hup, d)) < 0 ||
             (r = sd_event_add_io(e, NULL, worker_fd(d->worker), EPOLLIN, on_worker, d)) < 0 ||
             (r = sd_event_add_io(e, NULL, mounts_monitor_fd(d->monitor), EPOLLIN, on_mounts, d)) < 0 ||
-            (r = sd_event_add_time(e, &l->deadline, CLOCK_MONOTONIC, never, 0, on_deadline, d)) < 0 ||
+            (r = sd_event_add_time(e, &l->deadline, CLOCK_MONOTONIC, never, DEADLINE_ACCURACY_USEC,
+                                   on_deadline, d)) < 0 ||
             (r = sd_event_add_time(e, &l->status, CLOCK_MONOTONIC, never, 0, on_status, d)) < 0 ||
             (r = sd_event_add_time(e, &l->heartbeat, CLOCK_MONOTONIC, never, 0, on_heartbeat, d)) < 0)
                 return r;
@@ -535,6 +539,8 @@ int daemon_run(const struct options *options)
         sigaddset(&handled, SIGHUP);
         sigprocmask(SIG_BLOCK, &handled, NULL);
         signal(SIGPIPE, SIG_IGN);
+        /* A fixed threshold: glibc would raise it, and keep what the spool gives back after a storm. */
+        (void)mallopt(M_MMAP_THRESHOLD, 128 * 1024);
         umask(0077);
 
         int status = check_place(&d);

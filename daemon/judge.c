@@ -509,6 +509,11 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
                 c->events_coalesced++; /* the second half of a rename */
                 return;
         }
+        if (!p->exec_wanted && (e->mask & FAN_OPEN_EXEC) && vocab_from_fan(e->mask) == EV_OPEN_EXEC) {
+                c->events_exec++;
+                attributor_exec(p->params.attributor, e->pid);
+                return;
+        }
         look(p, &s);
         if (matcher_match(p->generation->matcher, &s.query, NULL, &p->hits) < 0) {
                 c->events_no_memory++;

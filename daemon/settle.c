@@ -10,6 +10,9 @@
 
 #include "pipeline_internal.h"
 
+/* a window of long paths needs more now and then: that much is not kept for it */
+#define MAX_TEXTS_KEPT (1024u * 1024u)
+
 /* ---- until = "modified" ---- */
 
 static char *ignore_text(const struct clause *ignore)
@@ -239,6 +242,8 @@ void settle_all(struct pipeline *p)
                         settle(p, &p->held[i]);
         p->n_held = 0;
         strbuf_reset(&p->texts);
+        if (p->texts.cap > MAX_TEXTS_KEPT)
+                strbuf_done(&p->texts);
 }
 
 void settle_weaken(struct pipeline *p, bool exec_seen)
@@ -274,6 +279,9 @@ void settle_overflow(struct pipeline *p)
         settle_all(p);
         resolver_forget_all(p->params.resolver);
         attributor_forget_all(p->params.attributor);
+        /* a link, a mount point or a rule's object may have been replaced unseen */
+        if (p->params.world_changed)
+                p->params.world_changed(p->params.userdata);
 
         list_watched(p, &where);
         (void)snprintf(from, sizeof(from), "%" PRIu64, p->last_read_usec);

@@ -24,6 +24,8 @@ core_unit_tests = \
 	%D%/unit/test-event \
 	%D%/unit/test-fdinfo \
 	%D%/unit/test-generation \
+	%D%/unit/test-interest \
+	%D%/unit/test-interest-deliver \
 	%D%/unit/test-limit \
 	%D%/unit/test-lru \
 	%D%/unit/test-markdiff \
@@ -86,6 +88,23 @@ tests_unit_test_reporter_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_sink_journal_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_sink_stdout_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_control_SOURCES = %D%/unit/test-control.c ctl/client.c ctl/client.h
+
+EXTRA_DIST += %D%/unit/interest_scene.h %D%/model/fanotify10.h
+
+# lib/interest against the running kernel; skips itself where it may not mount
+check_PROGRAMS += %D%/model/test-interest-kernel
+tests_model_test_interest_kernel_SOURCES = \
+	%D%/model/events.h \
+	%D%/model/fanotify10.h \
+	%D%/model/fanqueue.c %D%/model/fanqueue.h \
+	%D%/model/fsmodel.c %D%/model/fsmodel.h %D%/model/fsmodel_internal.h \
+	%D%/model/fsmodel_ops.c \
+	%D%/model/kernel_fanotify10.c \
+	%D%/model/probe.c %D%/model/probe.h \
+	%D%/model/test-interest-kernel.c %D%/model/test-interest-kernel.h
+tests_model_test_interest_kernel_LDADD = $(CORE_LIBS)
+TESTS += %D%/model/test-interest-kernel %D%/model/mutants.sh
+EXTRA_DIST += %D%/model/mutants.sh %D%/run-kernel
 
 # goldens: text in, text out
 check_PROGRAMS += %D%/golden/rules-print %D%/golden/plan-print

@@ -44,7 +44,7 @@ static const struct cgroup_case cases[] = {
           "machine.slice", "libpod-" ID ".scope", NULL, ID },
         { V2("/machine.slice/libpod-conmon-" ID ".scope"),
           "machine.slice", "libpod-conmon-" ID ".scope", NULL, NULL },
-        { V2("/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod12_34.slice/cri-containerd-" ID ".scope"),
+        { V2("/kubepods.slice/kubepods-besteffort-pod12_34.slice/cri-containerd-" ID ".scope"),
           "kubepods-besteffort-pod12_34.slice", "cri-containerd-" ID ".scope", NULL, ID },
         { V2("/kubepods.slice/kubepods-pod99.slice/crio-" ID ".scope/inner"),
           "kubepods-pod99.slice", "crio-" ID ".scope", NULL, ID },

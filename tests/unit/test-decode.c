@@ -291,6 +291,25 @@ static void bad_bytes(void **state)
         }
 }
 
+/* It would fit its record, but no filesystem encodes so long a handle. */
+static void handle_longer_than_any(void **state)
+{
+        for (uint32_t len = 128; len <= 129; len++) {
+                struct buffer b = {};
+                struct fan_event e;
+
+                begin_event(&b, FAN_CREATE, 1);
+                begin_record(&b, FAN_EVENT_INFO_TYPE_FID, 4 + 8 + 8 + 132);
+                put64(&b, 1);
+                put32(&b, len);
+                put32(&b, 1);
+                b.len += 132;
+                end_event(&b);
+                struct fan_cursor c = cursor(&b);
+                assert_int_equal(fan_decode_next(&c, &e), len == 128 ? 1 : -EBADMSG);
+        }
+}
+
 /* Every prefix of two events: only whole ones are given, from a block of that very size. */
 static void every_prefix(void **state)
 {
@@ -349,6 +368,7 @@ int main(void)
                 cmocka_unit_test(negative_pidfds_are_told_apart),
                 cmocka_unit_test(longer_metadata),
                 cmocka_unit_test(bad_bytes),
+                cmocka_unit_test(handle_longer_than_any),
                 cmocka_unit_test(every_prefix),
                 cmocka_unit_test(unaligned),
         };
