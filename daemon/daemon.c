@@ -341,7 +341,20 @@ static int open_street(struct daemon *d)
                 return -errno;
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
+        const struct learn_params learn = {
+                .counters = &s->counters,
+                .resolver = s->resolver,
+                .marks = s->marks,
+                .monotonic_usec = daemon_monotonic_usec,
+                .realtime_usec = daemon_realtime_usec,
+                .max_marks = (size_t)g->settings->max_directory_marks,
+                .evictable = g->world->kernel.evictable,
+        };
+        r = learn_new(&learn, &s->learn);
+        if (r < 0)
+                return r;
         const struct pipeline_params pipeline = {
+                .learn = s->learn,
                 .counters = &s->counters,
                 .resolver = s->resolver,
                 .attributor = s->attributor,
@@ -495,6 +508,7 @@ static void stop(struct daemon *d)
 static void street_done(struct street *s)
 {
         pipeline_free(s->pipeline);
+        learn_free(s->learn);
         attributor_free(s->attributor);
         resolver_free(s->resolver);
         names_free(s->names);

@@ -187,7 +187,7 @@ void notes_alive(struct daemon *d)
 void notes_verify(struct daemon *d)
 {
         _cleanup_strbuf_ struct strbuf report = STRBUF_NULL;
-        int n = marks_verify(d->street.marks, &report);
+        int n = reload_verify(&d->street, &report);
 
         if (n < 0)
                 log_message(LOG_WARNING, "the placed marks could not be compared with the kernel's: %s",

@@ -14,6 +14,10 @@ struct reload_result {
         int error;                    /* positive errno of the shortage that refused the reload, or 0 */
 };
 
+/* The placed marks against what the kernel has; differences are corrected in what we believe.  As
+ * marks_verify(). */
+int reload_verify(struct street *s, struct strbuf *report);
+
 /* What would change, without changing anything. */
 void reload_compare(const struct street *s, const struct generation *after, struct reload_result *ret);
 

@@ -201,7 +201,7 @@ static void report(struct pipeline *p, struct held *h)
                 .object = h->object,
                 .attribution = h->who.attribution,
                 .actor = h->who.actor,
-                .origin = ORIGIN_KERNEL,
+                .origin = h->origin,
                 .read_realtime_usec = h->read_usec,
                 .fs_errno = h->fs_errno,
                 .fs_error_count = h->fs_error_count,
@@ -279,6 +279,8 @@ void settle_overflow(struct pipeline *p)
         settle_all(p);
         resolver_forget_all(p->params.resolver);
         attributor_forget_all(p->params.attributor);
+        if (p->params.learn)
+                learn_reset(p->params.learn);
         /* a link, a mount point or a rule's object may have been replaced unseen */
         if (p->params.world_changed)
                 p->params.world_changed(p->params.userdata);

@@ -13,6 +13,7 @@
 struct street {
         struct counters counters;
         struct marks *marks;
+        struct learn *learn;
         struct names *names;
         struct resolver *resolver;
         struct attributor *attributor;

@@ -261,6 +261,12 @@ static void watch_links(struct ignorer *g, const struct world_path *p)
                 mark->mask |= FAN_ATTRIB;
 }
 
+static void cover_less(struct coverage *c, uint32_t unwanted)
+{
+        c->events &= ~unwanted;
+        c->follows_names = c->follows_names && !(unwanted & (EV_RENAME | EV_DELETE));
+}
+
 /* What is not wanted anywhere on a filesystem or mount is not asked for. */
 static void ask_less(struct ignorer *g)
 {
@@ -283,7 +289,7 @@ static void ask_less(struct ignorer *g)
                 mark->mask &= ~vocab_to_fan(unwanted);
                 for (size_t k = 0; fs != WORLD_NONE && k < g->plan->n_coverage; k++)
                         if (g->plan->coverage[k].fs == fs)
-                                g->plan->coverage[k].events &= ~unwanted;
+                                cover_less(&g->plan->coverage[k], unwanted);
                 if ((mark->mask & ~(uint64_t)(FAN_ONDIR | FAN_EVENT_ON_CHILD)) == 0)
                         markset_remove(wanted, mark);
         }

@@ -225,6 +225,23 @@ int unwanted_of_file(const struct matcher *m, const struct match_path *path, str
         return r;
 }
 
+bool unwanted_is_named_file(const struct matcher *m, const struct match_path *path)
+{
+        uint64_t hash = match_hash_path(path->fs, path->path, path->len);
+        uint32_t node = match_find_node(m, hash, path->fs, path->path, path->len);
+
+        for (uint32_t i = node == MATCH_NONE ? MATCH_NONE : m->nodes[node].plain; i != MATCH_NONE;
+             i = m->entries[i].next) {
+                const struct match_entry *e = &m->entries[i];
+                const struct match_clause *c = &m->clauses[e->clause];
+
+                if (c->kind == CLAUSE_IGNORE && e->own && e->mount_id == MATCH_NO_MOUNT && c->slot == MATCH_NONE &&
+                    !c->until)
+                        return true;
+        }
+        return false;
+}
+
 int unwanted_not_by_alias(const struct matcher *m, const struct match_path *path, uint32_t *ret_wanted)
 {
         const struct match_path none = MATCH_PATH_NONE;
