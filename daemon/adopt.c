@@ -19,8 +19,8 @@
 #include "pipeline_internal.h"
 #include "unwanted.h"
 
-/* The clock of file times ticks (current_time() in the kernel: up to 10 ms behind). */
-#define CLOCK_SLACK_USEC (20 * USEC_PER_MSEC)
+/* The clock of file times ticks (current_time() in the kernel: a tick behind, 10 ms at most). */
+#define CLOCK_SLACK_USEC (12 * USEC_PER_MSEC)
 /* As many entries wait for the queue at a time; what is over is recorded without. */
 #define MAX_WAITING 65536u
 #define KEY_MAX (8u + 4u + 128u + 256u)
@@ -110,7 +110,8 @@ static struct adopt *begin(struct pipeline *p)
 /* Everything that can be queued by now: the rest of what was read, and what the kernel has. */
 static void count_queue(struct pipeline *p)
 {
-        size_t current = p->current->n_events > p->n_judged ? p->current->n_events - p->n_judged : 0;
+        size_t done = p->n_judged + 1; /* with the one that is being judged */
+        size_t current = p->current->n_events > done ? p->current->n_events - done : 0;
 
         p->adopt->left = current + p->next->n_events + (p->group ? fan_group_waiting(p->group) : 0);
 }
@@ -141,7 +142,9 @@ static uint32_t events_since(const struct statx *stx, uint64_t since)
                 return 0;
         if (!(stx->stx_mask & STATX_BTIME) || usec_of(&stx->stx_btime) >= since)
                 return EV_CREATE | (content ? EV_CHANGED : 0);
-        return is_file && usec_of(&stx->stx_mtime) >= since ? EV_CHANGED : EV_ATTRIB;
+        if (usec_of(&stx->stx_mtime) < since)
+                return EV_ATTRIB;
+        return is_file ? EV_CHANGED : 0; /* of a directory: an entry came or went */
 }
 
 static struct object object_of(const struct statx *stx)

@@ -141,7 +141,7 @@ static void take_off(struct learn *l, struct learned *e, uint64_t bits)
         } else if (e->planned && object_of(l, &h, &object)) {
                 marks_forget(l->params.marks, &object);
         }
-        l->params.counters->ignores_taken_off++;
+        l->params.counters->ignores_taken_off += fd >= 0;
         count(l, e, false);
         e->ignore_mask &= ~bits;
         if (whole)

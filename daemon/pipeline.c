@@ -291,6 +291,8 @@ static int round_trip(struct pipeline *p, struct drained *d)
         if (p->current->drained)
                 d->usec = p->current->drained_usec;
         end_window(p);
+        if (p->current->len == 0 && p->current->drained)
+                d->usec = p->current->drained_usec;
         return r;
 }
 

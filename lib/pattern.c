@@ -121,15 +121,17 @@ const char *pattern_check_glob(const char *text, bool path)
 
 static int compile_regex(const char *regex, size_t len, struct pattern *p)
 {
+        const uint32_t options = PCRE2_ANCHORED | PCRE2_DOTALL | PCRE2_NEVER_UTF | PCRE2_NO_AUTO_CAPTURE;
         int error;
         PCRE2_SIZE offset;
 
-        p->code = pcre2_compile((PCRE2_SPTR)regex, len,
-                                PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_DOTALL | PCRE2_NEVER_UTF |
-                                        PCRE2_NO_AUTO_CAPTURE,
-                                &error, &offset, NULL);
-        if (p->code)
+        p->code = pcre2_compile((PCRE2_SPTR)regex, len, options | PCRE2_ENDANCHORED, &error, &offset, NULL);
+        if (p->code && p->anchored)
+                p->open_code = pcre2_compile((PCRE2_SPTR)regex, len, options, &error, &offset, NULL);
+        if (p->code && (p->open_code || !p->anchored))
                 return 0;
+        pcre2_code_free(p->code);
+        p->code = NULL;
         /* A checked pattern compiles unless it is too large for PCRE2's offsets. */
         return error == PCRE2_ERROR_NOMEMORY || error == PCRE2_ERROR_HEAP_FAILED ? -ENOMEM : -EINVAL;
 }
@@ -227,7 +229,7 @@ int pattern_compile(const char *text, struct pattern *ret)
 int pattern_compile_glob(const char *text, bool path, struct pattern *ret)
 {
         _cleanup_strbuf_ struct strbuf regex = STRBUF_NULL;
-        struct pattern p = { .kind = PATTERN_REGEX, .text = text, .anchored = true };
+        struct pattern p = { .kind = PATTERN_REGEX, .text = text };
         const char *end = text + strlen(text);
         int r;
 
@@ -235,6 +237,7 @@ int pattern_compile_glob(const char *text, bool path, struct pattern *ret)
                 return -EINVAL;
         if (!pattern_is_glob(text)) {
                 p.kind = PATTERN_NAME;
+                p.anchored = true;
                 p.literal = strdup(text);
                 p.literal_len = (size_t)(end - text);
                 if (!p.literal)
@@ -251,6 +254,7 @@ int pattern_compile_glob(const char *text, bool path, struct pattern *ret)
         r = compile_regex(strbuf_str(&regex), regex.len, &p);
         if (r < 0)
                 return r;
+        p.anchored = true;
         *ret = p;
         return 0;
 }
@@ -259,6 +263,7 @@ void pattern_done(struct pattern *p)
 {
         free((char *)p->literal);
         pcre2_code_free(p->code);
+        pcre2_code_free(p->open_code);
         *p = (struct pattern){};
 }
 
@@ -369,5 +374,5 @@ bool pattern_may_match_below(const struct pattern *p, const char *rel, size_t le
                 return true;
         memcpy(subject, rel, len);
         subject[len] = '/';
-        return regex_run(p->code, subject, len + 1, PCRE2_PARTIAL_HARD) != PCRE2_ERROR_NOMATCH;
+        return regex_run(p->open_code, subject, len + 1, PCRE2_PARTIAL_HARD) != PCRE2_ERROR_NOMATCH;
 }

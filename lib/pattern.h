@@ -28,6 +28,7 @@ struct pattern {
         const char *literal; /* NAME and EXT: malloc'ed bytes to compare */
         size_t literal_len;
         void *code;          /* REGEX: pcre2_code */
+        void *open_code;     /* anchored REGEX: the same without an end, which PCRE2 refuses partial matches with */
 };
 
 /* What is wrong with a pattern, as one sentence with the cure ("braces are not

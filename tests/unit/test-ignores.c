@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Ignores against a real kernel: what is left out, and that nothing else is. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/fanotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "ignore_fixture.h"
+#include "strbuf.h"
+
+static const char *skip_reason;
+
+static int setup(void **state)
+{
+        if (skip_reason)
+                return 0;
+        ignore_mount(*state ? *state : "tmpfs");
+        return 0;
+}
+
+static int teardown(void **state)
+{
+        if (!skip_reason)
+                ignore_unmount();
+        ignore_clear();
+        return 0;
+}
+
+#define NEEDS_KERNEL()                                     \
+        do {                                               \
+                if (skip_reason) {                         \
+                        print_message("# %s\n", skip_reason); \
+                        skip();                            \
+                }                                          \
+        } while (0)
+
+/* ---- churn in ignored places ---- */
+
+#define N_FILES 34000 /* each is created, written, deleted: 102,000 operations */
+#define N_DIRS 20
+
+static void churn(void *arg)
+{
+        const char *const *dirs = arg;
+        char path[256];
+
+        for (size_t i = 0; i < N_FILES; i++) {
+                (void)snprintf(path, sizeof(path), "%s/f%zu", dirs[i % N_DIRS], i);
+                ignore_write(path, "x");
+                if (unlink(path) < 0)
+                        _exit(9);
+        }
+}
+
+/* The first event of each directory. */
+static void touch_each(void *arg)
+{
+        const char *const *dirs = arg;
+        char path[256];
+
+        for (size_t i = 0; i < N_DIRS; i++) {
+                (void)snprintf(path, sizeof(path), "%s/first", dirs[i]);
+                ignore_write(path, "");
+        }
+}
+
+static const char *churn_dirs[N_DIRS];
+
+static void make_churn_dirs(void)
+{
+        static char names[N_DIRS][64];
+
+        assert_int_equal(mkdir(IGNORE_ROOT "/dir", 0755), 0);
+        assert_int_equal(mkdir(IGNORE_ROOT "/tree", 0755), 0);
+        churn_dirs[0] = IGNORE_ROOT "/dir";
+        churn_dirs[1] = IGNORE_ROOT "/tree";
+        for (size_t i = 2; i < N_DIRS; i++) {
+                (void)snprintf(names[i], sizeof(names[i]), IGNORE_ROOT "/tree/%zu", i);
+                assert_int_equal(mkdir(names[i], 0755), 0);
+                churn_dirs[i] = names[i];
+        }
+}
+
+static size_t count_of(int group)
+{
+        static uint8_t buffer[1 << 16];
+        size_t events = 0;
+        ssize_t n;
+
+        while ((n = read(group, buffer, sizeof(buffer))) > 0)
+                for (struct fanotify_event_metadata *m = (void *)buffer; FAN_EVENT_OK(m, n);
+                     m = FAN_EVENT_NEXT(m, n))
+                        events++;
+        return events;
+}
+
+static void churn_in(const char *rules, bool legacy, size_t unstoppable)
+{
+        int other = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK | FAN_UNLIMITED_QUEUE |
+                                          FAN_REPORT_DFID_NAME_TARGET, O_RDONLY);
+        struct ignore_street s;
+        size_t seen;
+
+        make_churn_dirs();
+        if (legacy)
+                ignore_open_legacy(&s, rules);
+        else
+                ignore_open(&s, rules, true);
+        assert_true(other >= 0);
+        assert_int_equal(fanotify_mark(other, FAN_MARK_ADD | FAN_MARK_FILESYSTEM,
+                                       FAN_CREATE | FAN_DELETE | FAN_MODIFY | FAN_CLOSE_WRITE, AT_FDCWD, IGNORE_ROOT), 0);
+        ignore_do(touch_each, churn_dirs);
+        ignore_run(&s);
+        ignore_do(churn, churn_dirs);
+        ignore_run(&s);
+        seen = count_of(other);
+        print_message("# %ju events read, another group saw %zu\n", (uintmax_t)s.street.counters.events_read, seen);
+        (void)close(other);
+        assert_int_equal(ignore_n_lines(), 0);
+        assert_true(seen >= N_FILES);
+        assert_true(s.street.counters.events_read <= unstoppable + N_DIRS);
+        ignore_close(&s);
+}
+
+static void test_churn(void **state)
+{
+        NEEDS_KERNEL();
+        churn_in("watch: { all: { path = \"/mnt\"; scope = \"filesystem\"; events = [ \"saved\", \"modify\" ]; }; };\n"
+                 "ignore: { d: { path = \"/mnt/dir\"; scope = \"directory\"; }; t: { path = \"/mnt/tree\"; }; };",
+                 false, N_FILES);
+}
+
+static void test_churn_legacy(void **state)
+{
+        NEEDS_KERNEL();
+        churn_in("watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\", \"modify\" ]; }; };\n"
+                 "ignore: { d: { path = \"/mnt/dir\"; scope = \"directory\"; }; t: { path = \"/mnt/tree\"; }; };",
+                 true, 0);
+}
+
+/* ---- small scenes ---- */
+
+static void shell(void *command)
+{
+        if (system(command) != 0)
+                _exit(9);
+}
+
+struct scene {
+        const char *name;
+        const char *before;  /* done before the rules are loaded */
+        const char *rules;
+        const char *learn;   /* done, and dispatched, first */
+        const char *then;
+        const char *lines;
+        size_t marks;        /* inode marks at the end */
+};
+
+#define WATCH "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\", \"modify\", \"attrib\" ]; }; };\n"
+#define IGNORE_D "ignore: { d: { path = \"/mnt/d\"; }; };\n"
+
+static const struct scene scenes[] = {
+        { "an ignored tree is silent, a directory in it that comes later too", "mkdir /mnt/d", WATCH IGNORE_D,
+          "echo x > /mnt/d/f; mkdir -p /mnt/d/e/g; echo x > /mnt/d/e/f",
+          "echo x > /mnt/d/f2; echo x > /mnt/d/e/f2; mkdir /mnt/d/e/h; echo x > /mnt/d/e/h/i", "", 3 },
+        { "a directory alone: what is deeper is told", "mkdir -p /mnt/d/e", WATCH
+          "ignore: { d: { path = \"/mnt/d\"; scope = \"directory\"; }; };\n",
+          "touch /mnt/d/f", "mkdir /mnt/d/n; : > /mnt/d/e/g", "create /mnt/d/e/g\n", 1 },
+        { "a rename between an ignored and a watched place is one record", "mkdir /mnt/d /mnt/o; echo > /mnt/o/f",
+          WATCH IGNORE_D, "echo x > /mnt/d/x", "mv /mnt/o/f /mnt/d/f2; mv /mnt/d/f2 /mnt/o/f; mv /mnt/d/x /mnt/d/y",
+          "rename /mnt/d/f2 <- /mnt/o/f\nrename /mnt/o/f <- /mnt/d/f2\n", 1 },
+        { "a directory that is moved out is told from then on", "mkdir -p /mnt/d/e/s /mnt/o", WATCH IGNORE_D,
+          "echo > /mnt/d/e/f; echo > /mnt/d/e/s/f; sleep 0.05", "mv /mnt/d/e /mnt/o/e; : > /mnt/o/e/new; : > /mnt/o/e/s/new",
+          "rename /mnt/o/e <- /mnt/d/e\ncreate /mnt/o/e/new scan\ncreate /mnt/o/e/s/new scan\n", 1 },
+        { "a file by its name, with a second name that is watched", "mkdir /mnt/o; echo > /mnt/f", WATCH
+          "ignore: { f: { path = \"/mnt/f\"; scope = \"file\"; }; };\n",
+          "echo x > /mnt/f; chmod 600 /mnt/f", "ln /mnt/f /mnt/o/l", "create /mnt/o/l\n", 0 },
+        { "a file ignore is learned again when the file was replaced", "echo > /mnt/f", WATCH
+          "ignore: { f: { path = \"/mnt/f\"; scope = \"file\"; }; };\n",
+          "rm /mnt/f; echo x > /mnt/f; echo y > /mnt/f", "echo x > /mnt/f", "", 1 },
+        { "never above a rule's path, existing or not", "mkdir /mnt/d", IGNORE_D
+          "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"rename\" ]; };\n"
+          "deep: { path = \"/mnt/d/a/b\"; events = \"create\"; always = true; }; };\n",
+          "echo > /mnt/d/x; mkdir /mnt/d/a; echo > /mnt/d/a/x", "echo > /mnt/d/a/b", "create /mnt/d/a/b\n", 0 },
+        { "the except of one rule is no ignore of the other's", "mkdir /mnt/d",
+          "watch: { a: { path = \"/mnt\"; events = [ \"create\", \"rename\" ]; except: { d: { path = \"/mnt/d\"; }; }; };\n"
+          "b: { path = \"/mnt/d\"; events = \"create\"; match = \"*.c\"; }; };\n",
+          "echo > /mnt/d/x", "echo > /mnt/d/x.c", "create /mnt/d/x.c\n", 0 },
+        { "what no pattern can match is learned too", "mkdir -p /mnt/d/a /mnt/d/b",
+          "watch: { b: { path = \"/mnt/d\"; events = [ \"create\", \"rename\" ]; match = \"a/*.c\"; }; };\n",
+          "echo > /mnt/d/a/x; echo > /mnt/d/b/x", "echo > /mnt/d/a/x.c; echo > /mnt/d/b/x.c",
+          "create /mnt/d/a/x.c\n", 1 },
+        { "a file rule sees its object under a name in an ignored directory", "mkdir /mnt/d; echo > /mnt/f",
+          "watch: { f: { path = \"/mnt/f\"; events = [ \"close_write\", \"rename\" ]; }; };\n" IGNORE_D,
+          "echo > /mnt/d/x", "ln /mnt/f /mnt/d/l; sleep 0.1", "", 2 },
+};
+
+static void play(const struct scene *c, bool kernel_ignores)
+{
+        _cleanup_markset_ struct markset marks = MARKSET_NULL;
+        struct ignore_street s;
+
+        ignore_do(shell, (void *)c->before);
+        ignore_open(&s, c->rules, kernel_ignores);
+        ignore_do(shell, (void *)c->learn);
+        ignore_run(&s);
+        ignore_clear();
+        ignore_do(shell, (void *)c->then);
+        ignore_run(&s);
+        print_message("# %s (%s): %ju learned, %ju taken off, %ju adopted\n", c->name, kernel_ignores ? "on" : "off",
+                      (uintmax_t)s.street.counters.ignores_learned, (uintmax_t)s.street.counters.ignores_taken_off,
+                      (uintmax_t)s.street.counters.adopted);
+        if (kernel_ignores) {
+                assert_string_equal(ignore_lines(), c->lines);
+                ignore_kernel_marks(&s, &marks);
+                for (size_t i = 0; marks.n != c->marks && i < marks.n; i++) {
+                        _cleanup_strbuf_ struct strbuf out = STRBUF_NULL;
+
+                        mark_print(&marks.marks[i], &out);
+                        print_message("# %s\n", strbuf_str(&out));
+                }
+                assert_int_equal(marks.n, c->marks);
+        } else {
+                assert_int_equal(ignore_kernel_marks(&s, &marks), 0);
+        }
+        struct strbuf report = STRBUF_NULL;
+        if (reload_verify(&s.street, &report) != 0)
+                fail_msg("%s", strbuf_str(&report));
+        ignore_close(&s);
+}
+
+static void test_scenes(void **state)
+{
+        NEEDS_KERNEL();
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                for (int on = 1; on >= 0; on--) {
+                        play(&scenes[i], on);
+                        ignore_unmount();
+                        ignore_mount("tmpfs");
+                }
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_scenes, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_churn, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_churn_legacy, setup, teardown),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        skip_reason = ignore_enter();
+        return cmocka_run_group_tests_name("ignores", tests, NULL, NULL);
+}
