@@ -15,12 +15,11 @@
 #include <unistd.h>
 
 #include "fdutil.h"
+#include "hash.h"
 #include "lru.h"
 #include "pipeline_internal.h"
 #include "unwanted.h"
 
-/* The clock of file times ticks (current_time() in the kernel: a tick behind, 10 ms at most). */
-#define CLOCK_SLACK_USEC (12 * USEC_PER_MSEC)
 /* As many entries wait for the queue at a time; what is over is recorded without. */
 #define MAX_WAITING 65536u
 #define KEY_MAX (8u + 4u + 128u + 256u)
@@ -29,6 +28,7 @@ struct found {
         uint32_t fs;
         uint32_t events;
         bool is_dir;
+        uint64_t told[2];  /* as is_told() asks for create and changed; 0 = not known */
         struct object object;
         size_t path_len;
         char path[];
@@ -78,6 +78,9 @@ static void hold_found(struct pipeline *p, const struct found *f)
                 return;
         }
         p->n_held++;
+        for (size_t i = 0; i < ELEMENTSOF(f->told); i++)
+                if (f->told[i] != 0)
+                        p->told[f->told[i] % ADOPT_TOLD] = f->told[i];
         p->params.counters->adopted++;
 }
 
@@ -125,6 +128,18 @@ static size_t key_of(const struct fan_handle *dir, const char *name, size_t len,
         memcpy(key + 12, dir->bytes, n);
         memcpy(key + 12 + n, name, m);
         return 12 + n + m;
+}
+
+/* One thing that was told of one object under one name, as a number: the handle of an object is never used
+ * again, so that two that are equal are the same. */
+static uint64_t hash_told(const struct fan_handle *dir, const char *name, size_t len,
+                          const struct fan_handle *object, uint32_t event)
+{
+        uint64_t h = hash_mix(dir->fsid, event);
+
+        h = hash_mix(h, hash_bytes((const char *)dir->bytes, dir->len));
+        h = hash_mix(h, hash_bytes((const char *)object->bytes, object->len));
+        return hash_mix(h, hash_bytes(name, len));
 }
 
 static uint64_t usec_of(const struct statx_timestamp *t)
@@ -181,6 +196,32 @@ static struct found *make_found(const struct match_path *path, const char *name,
         return f;
 }
 
+/* File times tick: what happened just before a mark was placed looks as if it had happened after, but was told. */
+static uint32_t told_before(const struct pipeline *p, int dir_fd, const struct fan_handle *dir, const char *name,
+                            uint64_t hashes[static 2])
+{
+        static const uint32_t events[] = { EV_CREATE, EV_CHANGED };
+        uint32_t told_events = 0;
+        union {
+                struct file_handle header;
+                uint8_t room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+        } fh = { .header.handle_bytes = MAX_HANDLE_SZ };
+        struct fan_handle object = { .fsid = dir->fsid };
+        int mount_id;
+
+        if (name_to_handle_at(dir_fd, name, &fh.header, &mount_id, 0) < 0)
+                return 0;
+        object.type = fh.header.handle_type;
+        object.len = fh.header.handle_bytes;
+        object.bytes = fh.room + offsetof(struct file_handle, f_handle);
+        for (size_t i = 0; i < ELEMENTSOF(events); i++) {
+                hashes[i] = hash_told(dir, name, strlen(name), &object, events[i]);
+                if (p->told[hashes[i] % ADOPT_TOLD] == hashes[i])
+                        told_events |= events[i];
+        }
+        return told_events;
+}
+
 #define ASKED (STATX_BASIC_STATS | STATX_BTIME)
 
 static void look_at_entry(struct pipeline *p, int dir_fd, const struct fan_handle *dir, const struct match_path *path,
@@ -189,12 +230,17 @@ static void look_at_entry(struct pipeline *p, int dir_fd, const struct fan_handl
         uint8_t key[KEY_MAX];
         struct statx stx;
         struct found *f;
+        uint64_t hashes[2] = {};
         uint32_t events;
 
         if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, ASKED, &stx) < 0)
                 return;
         events = events_since(&stx, since);
+        if (events != 0)
+                events &= ~told_before(p, dir_fd, dir, name, hashes);
         f = events != 0 ? make_found(path, name, &stx, events) : NULL;
+        if (f)
+                memcpy(f->told, hashes, sizeof(hashes));
         if (f && lru_put(p->adopt->found, key, key_of(dir, name, strlen(name), key), f, 1) < 0) {
                 hold_found(p, f);
                 free(f);
@@ -212,8 +258,6 @@ static bool is_unwanted(const struct pipeline *p, const struct match_path *dir)
 void adopt_directory(struct pipeline *p, const struct fan_handle *dir, const struct match_path *path,
                      uint64_t since_usec)
 {
-        uint64_t since = since_usec > CLOCK_SLACK_USEC ? since_usec - CLOCK_SLACK_USEC : 0;
-
         if (is_unwanted(p, path) || !begin(p))
                 return;
         _cleanup_close_ int handle_fd = resolver_open(p->params.resolver, dir, O_DIRECTORY);
@@ -225,7 +269,7 @@ void adopt_directory(struct pipeline *p, const struct fan_handle *dir, const str
         }
         for (struct dirent *e; (e = readdir(d));)
                 if (!streq(e->d_name, ".") && !streq(e->d_name, ".."))
-                        look_at_entry(p, fd, dir, path, e->d_name, since);
+                        look_at_entry(p, fd, dir, path, e->d_name, since_usec);
         (void)closedir(d);
         count_queue(p);
 }
@@ -234,14 +278,13 @@ void adopt_directory(struct pipeline *p, const struct fan_handle *dir, const str
 void adopt_file(struct pipeline *p, const struct fan_handle *file, const struct match_path *path,
                 uint64_t since_usec)
 {
-        uint64_t since = since_usec > CLOCK_SLACK_USEC ? since_usec - CLOCK_SLACK_USEC : 0;
         _cleanup_close_ int fd = resolver_open(p->params.resolver, file, 0);
         struct statx stx;
         uint8_t key[KEY_MAX];
         struct found *f;
 
         if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, ASKED, &stx) < 0 || !S_ISREG(stx.stx_mode) ||
-            usec_of(&stx.stx_mtime) < since || !begin(p))
+            usec_of(&stx.stx_mtime) < since_usec || !begin(p))
                 return;
         f = make_found(path, "", &stx, EV_CHANGED);
         if (f && lru_put(p->adopt->found, key, key_of(file, "", 0, key), f, 1) < 0) {
@@ -271,26 +314,38 @@ static void told(struct adopt *a, const struct fan_handle *h, const struct fan_n
         a->dropping = true;
 }
 
+static void remember(struct pipeline *p, const struct fan_handle *dir, const struct fan_name *name,
+                     const struct fan_handle *object, uint32_t events)
+{
+        if (!fan_handle_given(dir) || !fan_handle_given(object) || !name->p)
+                return;
+        for (uint32_t left = events; left != 0; left &= left - 1) {
+                uint64_t h = hash_told(dir, name->p, name->len, object, left & -left);
+
+                p->told[h % ADOPT_TOLD] = h;
+        }
+        if (p->adopt)
+                told(p->adopt, dir, name, events);
+}
+
 void adopt_judged(struct pipeline *p, const struct fan_event *e)
 {
-        struct adopt *a = p->adopt;
         uint32_t events = 0;
 
-        if (p->key.kind != GROUP_MAIN)
+        if (p->key.kind != GROUP_MAIN || !p->told)
                 return;
-        a->left -= a->left > 0;
+        if (p->adopt)
+                p->adopt->left -= p->adopt->left > 0;
         if (e->mask & (FAN_CREATE | FAN_MOVED_TO))
                 events |= EV_CREATE;
         if (e->mask & (FAN_MODIFY | FAN_CLOSE_WRITE))
                 events |= EV_CHANGED;
-        if (e->mask & FAN_ATTRIB)
-                events |= EV_ATTRIB;
         if (e->mask & FAN_RENAME)
-                told(a, &e->new_dir, &e->new_name, EV_CREATE);
-        else if (events != 0 && e->name.p)
-                told(a, &e->dir, &e->name, events);
-        if (events & EV_CHANGED)
-                told(a, &e->object, NULL, EV_CHANGED);
+                remember(p, &e->new_dir, &e->new_name, &e->object, EV_CREATE);
+        else if (events != 0)
+                remember(p, &e->dir, &e->name, &e->object, events);
+        if (p->adopt && (events & EV_CHANGED))
+                told(p->adopt, &e->object, NULL, EV_CHANGED);
 }
 
 void adopt_settle(struct pipeline *p, bool now)

@@ -61,6 +61,11 @@ uint64_t daemon_monotonic_usec(void)
         return clock_usec(CLOCK_MONOTONIC);
 }
 
+static uint64_t file_usec(void)
+{
+        return clock_usec(CLOCK_REALTIME_COARSE);
+}
+
 /* ---- status ---- */
 
 static void write_status(struct daemon *d)
@@ -346,15 +351,22 @@ static int open_street(struct daemon *d)
                 .resolver = s->resolver,
                 .marks = s->marks,
                 .monotonic_usec = daemon_monotonic_usec,
-                .realtime_usec = daemon_realtime_usec,
+                .file_usec = file_usec,
                 .max_marks = (size_t)g->settings->max_directory_marks,
                 .evictable = g->world->kernel.evictable,
         };
         r = learn_new(&learn, &s->learn);
         if (r < 0)
                 return r;
+        const struct until_params until = {
+                .counters = &s->counters, .resolver = s->resolver, .marks = s->marks,
+        };
+        r = until_new(&until, &s->until);
+        if (r < 0)
+                return r;
         const struct pipeline_params pipeline = {
                 .learn = s->learn,
+                .until = s->until,
                 .counters = &s->counters,
                 .resolver = s->resolver,
                 .attributor = s->attributor,
@@ -509,6 +521,7 @@ static void street_done(struct street *s)
 {
         pipeline_free(s->pipeline);
         learn_free(s->learn);
+        until_free(s->until);
         attributor_free(s->attributor);
         resolver_free(s->resolver);
         names_free(s->names);

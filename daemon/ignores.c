@@ -90,6 +90,9 @@ void ignores_follow(struct pipeline *p, const struct sight *s)
 
         if (!applies(p))
                 return;
+        if (p->params.until)
+                until_event(p->params.until, s->object, mask,
+                            s->is_rename || ((mask & FAN_ATTRIB) && !s->has_name));
         if (s->is_rename) {
                 follow_rename(p, s);
         } else if (mask & FAN_DELETE_SELF) {

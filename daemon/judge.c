@@ -486,8 +486,7 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
         struct sight s = { .e = e, .at = at };
 
         c->events_read++;
-        if (p->adopt)
-                adopt_judged(p, e);
+        adopt_judged(p, e);
         if (e->overflow) {
                 c->events_overflow++;
                 settle_overflow(p);
@@ -512,8 +511,11 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
         } else {
                 if (p->hits.tripwire && p->params.world_changed)
                         p->params.world_changed(p->params.userdata);
-                if (p->hits.n_spends > 0)
+                if (p->hits.n_spends > 0) {
+                        /* what the ignore still takes out, it is not asked about again */
+                        s.query.events &= ~(p->hits.ignored & ~p->hits.events);
                         settle_spend(p, &p->hits);
+                }
                 if (p->hits.n == 0) {
                         count_unwanted(p, &s);
                         ignores_unwanted(p, &s);

@@ -26,7 +26,7 @@ struct learned {
         struct dirtree_node *node;
         uint64_t mask, ignore_mask; /* placed; both 0: nothing can be ignored here */
         uint64_t epoch;
-        uint64_t placed_usec;       /* realtime */
+        uint64_t placed_usec;       /* on the clock of file times, not later than that */
         uint64_t renew_usec, pause_usec; /* monotonic */
         enum { LEARNED_DIR, LEARNED_FILE, LEARNED_OBJECT } kind; /* OBJECT: a rule's own, for its attrib alone */
         bool planned;               /* in the plan's marks: pinned */
@@ -242,6 +242,7 @@ static bool is_short(struct learn *l)
 /* The mask first: the old interface reads its ON_CHILD for the ignore. */
 static int place(struct learn *l, struct learned *e, int fd, const struct mark *m)
 {
+        uint64_t now = l->params.file_usec();
         int r = call(l, e, fd, (struct mark_op){ .add = true, .bits = m->mask });
 
         if (r == 0)
@@ -254,7 +255,7 @@ static int place(struct learn *l, struct learned *e, int fd, const struct mark *
         count(l, e, false);
         e->mask |= m->mask;
         e->ignore_mask |= m->ignore_mask;
-        e->placed_usec = l->params.realtime_usec();
+        e->placed_usec = now;
         count(l, e, true);
         return 0;
 }
@@ -660,7 +661,7 @@ static void enter_planned(struct learn *l, const struct mark *m)
         e->kind = p->type == TYPE_DIRECTORY ? LEARNED_DIR : m->ignore_mask != 0 ? LEARNED_FILE : LEARNED_OBJECT;
         e->mask = m->mask;
         e->ignore_mask = m->ignore_mask;
-        e->placed_usec = l->params.realtime_usec();
+        e->placed_usec = l->params.file_usec();
         e->epoch = UINT64_MAX - EPOCHS_TO_BE_SURE;
 }
 

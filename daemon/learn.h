@@ -25,7 +25,7 @@ struct learn_params {
         struct resolver *resolver;
         struct marks *marks;
         uint64_t (*monotonic_usec)(void);
-        uint64_t (*realtime_usec)(void);
+        uint64_t (*file_usec)(void); /* the clock of file times, CLOCK_REALTIME_COARSE */
         size_t max_marks;
         bool evictable;     /* FAN_MARK_EVICTABLE is there; else fewer marks are placed, which pin their inodes */
 };
@@ -62,7 +62,7 @@ struct learn_lost {
         const struct fan_handle *handle;
         const char *below; /* its path below what was moved: "" or "/a/b" */
         bool is_dir;
-        uint64_t placed_usec; /* realtime */
+        uint64_t placed_usec; /* on the clock of file times */
 };
 typedef void (*learn_lost_fn)(void *userdata, const struct learn_lost *lost);
 /* An object, with all below it, has left old_path (its path NULL: nobody knows where it was). */

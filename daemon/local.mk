@@ -58,6 +58,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/sink_stdout.c \
 	%D%/state.c %D%/state.h \
 	%D%/street.h \
+	%D%/until.c %D%/until.h \
 	%D%/window.c %D%/window.h \
 	%D%/worker.c %D%/worker.h \
 	%D%/world_collect.c %D%/world_collect.h

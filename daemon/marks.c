@@ -422,6 +422,9 @@ int marks_verify(struct marks *m, const struct marks_known *known, struct strbuf
 
                 if (real && same_mark(placed, real))
                         continue;
+                /* our inode marks pin the inode: it was deleted, and its mark with it */
+                if (!real && placed->object.kind == MARK_INODE)
+                        continue;
                 n++;
                 report_mark(report, real ? "changed" : "gone", real ? real : placed);
         }

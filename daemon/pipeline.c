@@ -20,6 +20,8 @@
 #define WINDOW_BYTES (1024u * 1024u)
 #define WINDOW_EVENTS 8192u
 /* A burst of short windows is judged in one go, but signals and timers must have their turn. */
+/* File times tick (current_time() in the kernel): they are as much behind, at most. */
+#define FILE_CLOCK_USEC (10 * USEC_PER_MSEC)
 #define MAX_WINDOWS 16
 
 /* ---- life ---- */
@@ -41,6 +43,9 @@ int pipeline_new(const struct pipeline_params *params, struct pipeline **ret)
         if (window_init(p->current, bytes, MAX_OF(events / 2, (size_t)1)) < 0 ||
             window_init(p->next, bytes, MAX_OF(events / 2, (size_t)1)) < 0 || objects_new(&p->objects) < 0)
                 return -ENOMEM;
+        p->told = params->learn ? calloc(ADOPT_TOLD, sizeof(*p->told)) : NULL;
+        if (params->learn && !p->told)
+                return -ENOMEM;
         *ret = STEAL(p);
         return 0;
 }
@@ -61,6 +66,7 @@ void pipeline_free(struct pipeline *p)
         strbuf_done(&p->canonical_old);
         strbuf_done(&p->texts);
         free(p->held);
+        free(p->told);
         free(p);
 }
 
@@ -272,7 +278,7 @@ static uint64_t realtime_of(const struct pipeline *p, uint64_t boottime_usec)
 {
         uint64_t ago = window_boottime_usec() - boottime_usec;
 
-        return boottime_usec == 0 ? 0 : p->params.realtime_usec() - ago;
+        return boottime_usec == 0 ? 0 : p->params.realtime_usec() - ago - FILE_CLOCK_USEC;
 }
 
 /* Judges the current window, reads the next one, and writes the records of the first. */

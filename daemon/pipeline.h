@@ -10,6 +10,7 @@
 #include "attribute.h"
 #include "fan_group.h"
 #include "learn.h"
+#include "until.h"
 #include "reporter.h"
 #include "resolve.h"
 
@@ -22,6 +23,7 @@ struct pipeline_params {
         struct reporter *reporter;
         struct names *names;
         struct learn *learn;    /* NULL: no ignore marks are learned */
+        struct until *until;    /* NULL: ignores until a change are left to the matcher */
         size_t window_bytes;    /* 0 = default */
         size_t max_events;      /* bound on pidfds held at a time: LimitNOFILE / 2; 0 = 8192, which is the most */
         uint64_t (*realtime_usec)(void);

@@ -53,6 +53,7 @@ struct sight {
 };
 
 struct adopt;
+#define ADOPT_TOLD 65536u
 
 struct pipeline {
         struct pipeline_params params;
@@ -79,6 +80,7 @@ struct pipeline {
 
         struct drained drained[128];   /* as many groups as a process can have */
         size_t n_drained;
+        uint64_t *told;                /* of ADOPT_TOLD: what events told lately, by hash; NULL: nothing is learned */
         struct adopt *adopt;           /* what was found by a look into directories; NULL: nothing */
         uint64_t epoch;                /* how often the main group's queue was seen empty */
         uint64_t oldest_usec;          /* realtime: nothing that is judged was queued before it; 0 = not known */

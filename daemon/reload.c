@@ -52,7 +52,11 @@ static void swap(struct street *s, const struct generation *after)
 
 static enum marks_is check_learned(void *userdata, const struct mark *actual)
 {
-        switch (learn_verify(userdata, actual)) {
+        const struct street *s = userdata;
+
+        if (s->until && until_knows(s->until, actual))
+                return MARKS_AS_KNOWN;
+        switch (learn_verify(s->learn, actual)) {
         case LEARN_SAME:
                 return MARKS_AS_KNOWN;
         case LEARN_DIFFERENT:
@@ -65,7 +69,7 @@ static enum marks_is check_learned(void *userdata, const struct mark *actual)
 
 int reload_verify(struct street *s, struct strbuf *report)
 {
-        const struct marks_known known = { .check = check_learned, .userdata = s->learn };
+        const struct marks_known known = { .check = check_learned, .userdata = s };
         int n = marks_verify(s->marks, s->learn ? &known : NULL, report);
 
         if (n > 0)
@@ -99,6 +103,8 @@ int reload_apply(struct street *s, const struct generation *before, const struct
         marks_narrow(s->marks, &diff);
         if (s->learn)
                 learn_set_generation(s->learn, after);
+        if (s->until)
+                until_set_generation(s->until, after);
         (void)marks_failures(s->marks, &result.marks_failed);
         s->counters.marks_failed += result.marks_failed;
         *ret = result;

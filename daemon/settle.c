@@ -49,6 +49,8 @@ void settle_spend(struct pipeline *p, const struct match_hits *hits)
 
         for (uint32_t i = 0; i < hits->n_spends; i++) {
                 matcher_set_spent(p->generation->matcher, hits->spends[i], true);
+                if (p->params.until)
+                        until_spend(p->params.until, hits->spends[i]);
                 if (hits->spends[i] < rules->n_ignores)
                         remember_spent(p, &rules->ignores[hits->spends[i]]);
         }

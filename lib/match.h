@@ -95,6 +95,8 @@ int matcher_match(const struct matcher *m, const struct match_query *q, const st
  */
 void matcher_set_spent(struct matcher *m, uint32_t ignore, bool spent);
 
+bool matcher_is_spent(const struct matcher *m, uint32_t ignore);
+
 /*
  * The paths of file and directory scope rules (and of until = "modified"
  * ignores) whose object must be known by its handle: calls fn for each distinct

@@ -227,6 +227,11 @@ static void place(struct ignorer *g, const struct clause *ignore, const char *pa
         why_not = obstacle(g, p);
         if (why_not)
                 note(g, ignore, path, IGNORE_IN_USERSPACE, why_not);
+        else if (ignore->until_modified && p->nlink != 1)
+                note(g, ignore, path, IGNORE_IN_USERSPACE, "it has other names, which may be watched");
+        else if (ignore->until_modified && !(g->terms[g->world->mounts[p->mount].fs].requested & FAN_ATTRIB))
+                note(g, ignore, path, IGNORE_IN_USERSPACE,
+                     "no rule asks for attrib on its filesystem: a second name would go unseen");
         else if (ignore->until_modified)
                 note(g, ignore, path, IGNORE_UNTIL_MODIFIED, "placed and taken off as the file changes");
         else if (!is_directory(p))

@@ -225,6 +225,19 @@ int unwanted_of_file(const struct matcher *m, const struct match_path *path, str
         return r;
 }
 
+/* Neither the change itself nor a link, by which it gets another name. */
+int unwanted_until_modified(const struct matcher *m, const struct match_path *path, struct unwanted *ret)
+{
+        const uint32_t asked = UNWANTED_CHILD & ~(uint32_t)(EV_MODIFY | EV_ATTRIB);
+        struct match_query q = query_of(path, false, asked);
+        uint32_t wanted;
+        int r = wanted_at(m, &q, &wanted);
+
+        if (r == 0)
+                *ret = (struct unwanted){ .events = asked & ~wanted };
+        return r;
+}
+
 bool unwanted_is_named_file(const struct matcher *m, const struct match_path *path)
 {
         uint64_t hash = match_hash_path(path->fs, path->path, path->len);

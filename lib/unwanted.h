@@ -37,6 +37,8 @@ struct unwanted {
 int unwanted_in_dir(const struct matcher *m, const struct match_path *dir, struct unwanted *ret);
 /* Of one object that is no directory and has this one name.  The same. */
 int unwanted_of_file(const struct matcher *m, const struct match_path *path, struct unwanted *ret);
+/* Of a file under an ignore until it is modified, as long as that holds. */
+int unwanted_until_modified(const struct matcher *m, const struct match_path *path, struct unwanted *ret);
 /* Does an unconditional ignore name this very path as a file? */
 bool unwanted_is_named_file(const struct matcher *m, const struct match_path *path);
 /* Of everything on a filesystem: what its mark need not ask for. */

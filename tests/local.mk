@@ -57,6 +57,7 @@ daemon_unit_tests = \
 	%D%/unit/test-control \
 	%D%/unit/test-fan-group \
 	%D%/unit/test-ignores \
+	%D%/unit/test-ignores-random \
 	%D%/unit/test-pipeline \
 	%D%/unit/test-reporter \
 	%D%/unit/test-resolve \
@@ -89,6 +90,8 @@ tests_unit_test_pipeline_SOURCES = %D%/unit/test-pipeline.c $(street_fixture)
 tests_unit_test_pipeline_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_SOURCES = %D%/unit/test-ignores.c $(ignore_fixture)
 tests_unit_test_ignores_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_ignores_random_SOURCES = %D%/unit/test-ignores-random.c $(ignore_fixture)
+tests_unit_test_ignores_random_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_reporter_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_sink_journal_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_sink_stdout_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

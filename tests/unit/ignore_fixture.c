@@ -145,6 +145,11 @@ static uint64_t monotonic_usec(void)
         return clock_usec(CLOCK_MONOTONIC);
 }
 
+static uint64_t file_usec(void)
+{
+        return clock_usec(CLOCK_REALTIME_COARSE);
+}
+
 static void world_changed(void *userdata)
 {
         struct ignore_street *s = userdata;
@@ -203,13 +208,17 @@ static void open_street(struct ignore_street *s, const char *rules)
         assert_int_equal(attributor_new(&t->counters, t->names, 1024, &t->attributor), 0);
         const struct learn_params learn = {
                 .counters = &t->counters, .resolver = t->resolver, .marks = t->marks,
-                .monotonic_usec = monotonic_usec, .realtime_usec = realtime_usec, .max_marks = 10000,
+                .monotonic_usec = monotonic_usec, .file_usec = file_usec, .max_marks = 10000,
                 .evictable = g->world->kernel.evictable,
         };
         assert_int_equal(learn_new(&learn, &t->learn), 0);
+        const struct until_params until = {
+                .counters = &t->counters, .resolver = t->resolver, .marks = t->marks,
+        };
+        assert_int_equal(until_new(&until, &t->until), 0);
         const struct pipeline_params params = {
                 .counters = &t->counters, .resolver = t->resolver, .attributor = t->attributor, .names = t->names,
-                .learn = t->learn, .realtime_usec = realtime_usec, .world_changed = world_changed, .userdata = s,
+                .learn = t->learn, .until = t->until, .realtime_usec = realtime_usec, .world_changed = world_changed, .userdata = s,
         };
         assert_int_equal(pipeline_new(&params, &t->pipeline), 0);
         generation_free(g);
@@ -234,6 +243,7 @@ void ignore_close(struct ignore_street *s)
 
         pipeline_free(t->pipeline);
         learn_free(t->learn);
+        until_free(t->until);
         attributor_free(t->attributor);
         resolver_free(t->resolver);
         names_free(t->names);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/fanotify.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -248,10 +249,179 @@ static void test_scenes(void **state)
         }
 }
 
+/* ---- until = "modified" ---- */
+
+#define UNTIL_RULES "watch: { all: { path = \"/mnt\"; events = [ \"open\", \"modify\", \"attrib\", \"rename\", \"create\" ]; }; };\n" \
+                    "ignore: { f: { path = \"/mnt/f\"; scope = \"file\"; until = \"modified\"; }; };\n"
+
+/* The ignore mask of the only inode mark, or 0 and no mark. */
+static uint64_t ignored_now(struct ignore_street *s, bool *ret_surv)
+{
+        _cleanup_markset_ struct markset marks = MARKSET_NULL;
+
+        ignore_kernel_marks(s, &marks);
+        assert_true(marks.n <= 1);
+        *ret_surv = marks.n > 0 && marks.marks[0].ignore_surv;
+        return marks.n > 0 ? marks.marks[0].ignore_mask : 0;
+}
+
+static void step(struct ignore_street *s, const char *command, const char *lines)
+{
+        ignore_clear();
+        ignore_do(shell, (void *)command);
+        ignore_run(s);
+        assert_string_equal(ignore_lines(), lines);
+}
+
+static void until_modified(bool kernel_ignores)
+{
+        struct ignore_street s;
+        bool surv;
+
+        ignore_do(shell, (void *)"echo > /mnt/f");
+        ignore_open(&s, UNTIL_RULES, kernel_ignores);
+        assert_int_equal(ignored_now(&s, &surv), kernel_ignores ? FAN_OPEN : 0);
+        assert_false(surv);
+        step(&s, "cat /mnt/f >/dev/null", "");
+        assert_int_equal(s.street.counters.events_ignored, kernel_ignores ? 0 : 1);
+        step(&s, "echo x >> /mnt/f", "modify /mnt/f\n");
+        assert_int_equal(ignored_now(&s, &surv), 0);
+        assert_int_equal(until_count(s.street.until), 0);
+        step(&s, "cat /mnt/f >/dev/null", "open /mnt/f\n");
+        ignore_load(&s, UNTIL_RULES);
+        step(&s, "cat /mnt/f >/dev/null", "open /mnt/f\n");
+        ignore_close(&s);
+}
+
+static void test_until_modified(void **state)
+{
+        NEEDS_KERNEL();
+        until_modified(true);
+        ignore_do(shell, (void *)"rm /mnt/f");
+        until_modified(false);
+}
+
+/* The call succeeds and places nothing; when the last writer closes, it is made again. */
+static void test_until_pending(void **state)
+{
+        struct ignore_street s;
+        bool surv;
+
+        NEEDS_KERNEL();
+        ignore_do(shell, (void *)"echo > /mnt/f");
+        int fd = open("/mnt/f", O_WRONLY | O_CLOEXEC);
+        ignore_open(&s, UNTIL_RULES, true);
+        assert_int_equal(ignored_now(&s, &surv), 0);
+        assert_int_equal(until_state(s.street.until, 0, "/mnt/f"), UNTIL_PENDING);
+        step(&s, "cat /mnt/f >/dev/null", "");
+        (void)close(fd);
+        /* our own close is no news: another writer that writes nothing */
+        step(&s, "exec 3>>/mnt/f", "");
+        assert_int_equal(ignored_now(&s, &surv), FAN_OPEN);
+        assert_int_equal(until_state(s.street.until, 0, "/mnt/f"), UNTIL_PLACED);
+        struct strbuf report = STRBUF_NULL;
+        if (reload_verify(&s.street, &report) != 0)
+                fail_msg("%s", strbuf_str(&report));
+        step(&s, "mv /mnt/f /mnt/g", "rename /mnt/g <- /mnt/f\n");
+        step(&s, "cat /mnt/g >/dev/null", "open /mnt/g\n");
+        assert_int_equal(ignored_now(&s, &surv), 0);
+        ignore_close(&s);
+}
+
+/* ---- a directory that moves under its writer ---- */
+
+#define ROUNDS 60
+#define FILES_A_ROUND 150 /* 9,000 creations that must be told */
+
+static void create_in(int dir, const char *kind, int round, int i)
+{
+        char name[32];
+
+        (void)snprintf(name, sizeof(name), "%s-%d-%d", kind, round, i);
+        (void)close(openat(dir, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+}
+
+static void move_and_create(void *arg)
+{
+        int dir = open(IGNORE_ROOT "/d/e", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        char in[64] = IGNORE_ROOT "/d/e", out[64];
+
+        /* Other names each time: equal renames that wait would become one event. */
+        for (int round = 0; round < ROUNDS; round++) {
+                for (int i = 0; i < 20; i++)
+                        create_in(dir, "ignored", round, i);
+                /* the first time until it is known where the directory is */
+                (void)usleep(round == 0 ? 50000 : *(useconds_t *)arg);
+                (void)snprintf(out, sizeof(out), IGNORE_ROOT "/o/e%d", round);
+                if (rename(in, out) < 0)
+                        _exit(9);
+                for (int i = 0; i < FILES_A_ROUND; i++)
+                        create_in(dir, "told", round, i);
+                (void)snprintf(in, sizeof(in), IGNORE_ROOT "/d/e%d", round);
+                if (rename(out, in) < 0)
+                        _exit(9);
+        }
+}
+
+static void moves(bool kernel_ignores, useconds_t pause)
+{
+        static uint8_t told[ROUNDS][FILES_A_ROUND];
+        size_t missing = 0, twice = 0, scanned = 0, surplus = 0;
+        struct ignore_street s;
+        int status;
+
+        memset(told, 0, sizeof(told));
+        ignore_do(shell, (void *)"mkdir -p /mnt/d/e /mnt/o");
+        ignore_open(&s, "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\" ]; }; };\n" IGNORE_D,
+                    kernel_ignores);
+        pid_t pid = ignore_start(move_and_create, &pause);
+        while (waitpid(pid, &status, WNOHANG) == 0)
+                ignore_run(&s);
+        assert_int_equal(status, 0);
+        ignore_run(&s);
+        for (size_t i = 0; i < ignore_n_lines(); i++) {
+                const char *line = ignore_line(i), *name = strrchr(line, '/');
+                int round, n;
+
+                if (sscanf(name, "/told-%d-%d", &round, &n) == 2 && strncmp(line, "create", 6) == 0)
+                        told[round][n]++;
+                surplus += strncmp(name, "/ignored", 8) == 0;
+                scanned += strstr(line, " scan") != NULL;
+        }
+        for (int round = 0; round < ROUNDS; round++)
+                for (int n = 0; n < FILES_A_ROUND; n++) {
+                        if (told[round][n] == 0 && missing++ == 0)
+                                print_message("# the first that is missing: %d of round %d\n", n, round);
+                        twice += told[round][n] > 1;
+                }
+        print_message("# kernel ignores %s, %d creations: %zu missing, %zu twice, %zu by a look; %zu of the ignored place told too; "
+                      "%ju learned, %ju taken off\n", kernel_ignores ? "on" : "off", ROUNDS * FILES_A_ROUND, missing, twice, scanned, surplus,
+                      (uintmax_t)s.street.counters.ignores_learned, (uintmax_t)s.street.counters.ignores_taken_off);
+        assert_int_equal(missing, 0);
+        /* what was told is remembered by hash, and now and then forgotten */
+        assert_true(twice <= (kernel_ignores ? 32 : 0));
+        ignore_close(&s);
+}
+
+static void test_moves_under_a_writer(void **state)
+{
+        NEEDS_KERNEL();
+        for (int on = 0; on < 2; on++)
+                for (useconds_t pause = 0; pause <= 4000; pause += 2000) {
+                        moves(on, pause);
+                        ignore_clear();
+                        ignore_unmount();
+                        ignore_mount("tmpfs");
+                }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_scenes, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_until_modified, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_until_pending, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_moves_under_a_writer, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_churn, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_churn_legacy, setup, teardown),
         };
