@@ -42,6 +42,7 @@ struct loop {
         sd_event_source *heartbeat;
         sd_event_source *status; /* armed only after activity */
         uint64_t status_usec;    /* monotonic, of the last status */
+        int ignores_error;       /* positive errno that was logged, 0 = none is in the way */
 };
 
 static uint64_t clock_usec(clockid_t clock)
@@ -185,6 +186,23 @@ static struct fan_group *group_of(struct daemon *d, int fd)
         return NULL;
 }
 
+/* A shortage of marks is said once, and its end. */
+static void watch_ignores(struct daemon *d)
+{
+        struct learn_status learned;
+
+        learn_status(d->street.learn, &learned);
+        if (learned.error == d->loop->ignores_error)
+                return;
+        d->loop->ignores_error = learned.error;
+        if (learned.error != 0)
+                log_message(LOG_WARNING,
+                            "no more ignore marks can be placed (%s): what is ignored is filtered here for now",
+                            strerrorname_np(learned.error));
+        else
+                log_message(LOG_NOTICE, "ignore marks are placed again");
+}
+
 static int on_group(sd_event_source *s, int fd, uint32_t revents, void *userdata)
 {
         struct daemon *d = userdata;
@@ -196,6 +214,7 @@ static int on_group(sd_event_source *s, int fd, uint32_t revents, void *userdata
                 log_message(LOG_ERR, "events cannot be read: %s", strerror(-r));
                 return sd_event_exit(d->loop->event, EXIT_TROUBLE);
         }
+        watch_ignores(d);
         after_events(d);
         daemon_publish_status(d, false);
         return 0;
@@ -272,6 +291,7 @@ static int answer_status(void *userdata, struct strbuf *out)
 
 static int answer_marks(void *userdata, struct strbuf *out)
 {
+        notes_verify(userdata); /* what is shown is what the kernel has */
         return control_json_marks(userdata, out);
 }
 

@@ -27,6 +27,8 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/ignores.c \
 	%D%/judge.c \
 	%D%/learn.c %D%/learn.h \
+	%D%/learn_follow.c \
+	%D%/learn_internal.h \
 	%D%/loader.c %D%/loader.h \
 	%D%/log.c %D%/log.h \
 	%D%/mark_path.c %D%/mark_path.h \

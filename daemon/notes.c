@@ -193,7 +193,8 @@ void notes_verify(struct daemon *d)
                 log_message(LOG_WARNING, "the placed marks could not be compared with the kernel's: %s",
                             strerror(-n));
         else if (n > 0)
-                log_message(LOG_WARNING, "%d marks differ from what the kernel has: %s", n,
+                log_message(LOG_WARNING, "%d marks differed from what the kernel has, %s: %s", n,
+                            reload_repair(&d->street, d->generation) == 0 ? "repaired" : "and cannot be repaired now",
                             strbuf_str(&report));
 }
 

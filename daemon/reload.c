@@ -77,6 +77,18 @@ int reload_verify(struct street *s, struct strbuf *report)
         return n;
 }
 
+int reload_repair(struct street *s, const struct generation *g)
+{
+        _cleanup_markdiff_ struct markdiff diff = {};
+        int r = markdiff_build(marks_placed(s->marks), &g->plan->wanted, &diff);
+
+        if (r == 0)
+                r = marks_widen(s->marks, &diff);
+        if (r == 0)
+                marks_narrow(s->marks, &diff);
+        return r;
+}
+
 int reload_apply(struct street *s, const struct generation *before, const struct generation *after,
                  struct reload_result *ret)
 {

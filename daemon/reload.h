@@ -18,6 +18,9 @@ struct reload_result {
  * marks_verify(). */
 int reload_verify(struct street *s, struct strbuf *report);
 
+/* Places what a verification found missing.  Returns 0 or a negative errno. */
+int reload_repair(struct street *s, const struct generation *g);
+
 /* What would change, without changing anything. */
 void reload_compare(const struct street *s, const struct generation *after, struct reload_result *ret);
 
