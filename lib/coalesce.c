@@ -5,26 +5,37 @@
 #include "vocab.h"
 
 /*
- * When a chain of windows counts as feedback.  A forwarder answers within
- * milliseconds; somebody who writes on his own account does not wait for us.
+ * When a chain of windows counts as feedback.  A syslog daemon answers within
+ * milliseconds, a reader of the journal within half a second; somebody who writes on
+ * his own account does not wait for us.
  */
-#define ANSWER_USEC (200 * USEC_PER_MSEC) /* an event this soon after a record of ours may be its answer */
-#define BURST_USEC (500 * USEC_PER_MSEC)  /* ... unless records have been coming for longer than this */
-#define FEW_EVENTS 16                     /* more in one window are not answers */
-#define CHAIN_MIN 8                       /* windows in a row */
+#define ANSWER_USEC USEC_PER_SEC            /* an event this soon after a record of ours may be its answer */
+#define BURST_GAP_USEC (200 * USEC_PER_MSEC)
+#define BURST_USEC (500 * USEC_PER_MSEC)    /* ... unless records have been coming for longer, with no such gap */
+#define FEW_EVENTS 16                       /* more in one window are not answers */
+#define CHAIN_MIN 8                         /* windows in a row */
+/* What a chain gets at least: long enough to see whether anything comes that answers nothing. */
+#define PROBE_USEC (3 * ANSWER_USEC)
 #define STRETCH_MAX_USEC (60 * USEC_PER_SEC)
 
-/* Without coalescing, feedback shows as one key that makes up most of a second's events. */
+/* Without coalescing, feedback shows as one key that makes up most of the events: of one
+ * second when the loop is fast, of several when it is slow. */
 #define COUNT_USEC USEC_PER_SEC
 #define COUNT_MIN 200
+#define STEADY_USEC (5 * USEC_PER_SEC)
+#define STEADY_MIN 8
 #define COUNT_MIN_PERCENT 45
-/* the window then put on it, which shows whether it needs our records */
-#define PROBE_USEC USEC_PER_SEC
 
 enum window_state {
         WINDOW_OPEN,
         WINDOW_IDLE,  /* closed, or never open: kept a while to see what comes next */
         WINDOW_READY, /* had to close early: waits for coalescer_next() */
+};
+
+struct share { /* of one key in all offers */
+        uint64_t from_usec;
+        uint64_t events;
+        uint64_t base; /* offers before it */
 };
 
 struct window {
@@ -45,9 +56,7 @@ struct window {
         bool own_account;           /* an event of this window was no answer */
         bool announced;             /* this chain was called feedback once */
         bool exempt;                /* no feedback: the probe was full of events */
-        uint64_t counted_from_usec; /* while coalescing is off: since when are counted */
-        uint64_t counted;           /* ... its events */
-        uint64_t counted_base;      /* ... of all offers beyond these */
+        struct share second, steady; /* while coalescing is off: this second's, and all without a pause */
 
         uint64_t start_ticks, rules;
         int32_t pid;
@@ -210,7 +219,7 @@ void coalescer_free(struct coalescer *c)
 /* A record is made at now: what follows soon may be its answer. */
 static void note_record(struct coalescer *c, uint64_t now)
 {
-        if (!c->any_record || now - c->last_record_usec > ANSWER_USEC)
+        if (!c->any_record || now - c->last_record_usec > BURST_GAP_USEC)
                 c->burst_usec = now;
         c->any_record = true;
         c->last_record_usec = now;
@@ -219,7 +228,8 @@ static void note_record(struct coalescer *c, uint64_t now)
 /* On a machine where records never pause, nothing can be told to be an answer. */
 static bool may_be_answer(const struct coalescer *c, uint64_t now)
 {
-        return c->any_record && now - c->last_record_usec <= ANSWER_USEC && now - c->burst_usec <= BURST_USEC;
+        return c->any_record && now - c->last_record_usec <= ANSWER_USEC &&
+               c->last_record_usec - c->burst_usec <= BURST_USEC;
 }
 
 static uint64_t hash_key(const struct coalesce_offer *o)
@@ -274,8 +284,7 @@ static struct window *add(struct coalescer *c, const struct coalesce_offer *o, u
         w->path_len = o->path_len;
         memcpy(w->path, o->path, o->path_len);
         w->forget_usec = o->now_usec + COUNT_USEC;
-        w->counted_from_usec = o->now_usec;
-        w->counted_base = c->n_offers - 1;
+        w->second = w->steady = (struct share){ .from_usec = o->now_usec, .base = c->n_offers - 1 };
         bucket = bucket_of(c, hash);
         w->next_in_bucket = *bucket;
         *bucket = w;
@@ -290,12 +299,12 @@ static void forget_old(struct coalescer *c, uint64_t now)
                 forget(c, c->idle.first);
 }
 
-/* Twice as long for each window of the chain beyond the first few. */
-static uint64_t stretched(uint64_t usec, unsigned chain)
+/* A chain's window: long enough to tell, and twice as long for each one that told nothing else. */
+static uint64_t stretched(uint64_t asked_usec, unsigned chain)
 {
-        uint64_t longest = MAX_OF(usec, STRETCH_MAX_USEC);
+        uint64_t usec = MAX_OF(asked_usec, PROBE_USEC), longest = MAX_OF(usec, STRETCH_MAX_USEC);
 
-        for (; chain >= CHAIN_MIN && usec < longest; chain--)
+        for (; chain > CHAIN_MIN && usec < longest; chain--)
                 usec *= 2;
         return MIN_OF(usec, longest);
 }
@@ -305,8 +314,8 @@ static void open_window(struct coalescer *c, struct window *w, uint64_t asked_us
         list_remove(&c->idle, w);
         w->state = WINDOW_OPEN;
         w->opened_usec = now;
-        w->forced = asked_usec == 0 || w->chain >= CHAIN_MIN;
-        w->length_usec = stretched(asked_usec == 0 ? PROBE_USEC : asked_usec, w->chain);
+        w->forced = w->chain >= CHAIN_MIN;
+        w->length_usec = w->forced ? stretched(asked_usec, w->chain) : asked_usec;
         w->deadline_usec = now + w->length_usec;
         w->events = 0;
         w->merged = 0;
@@ -333,19 +342,20 @@ static void continue_chain(struct window *w, uint64_t now)
         w->merged = 0;
 }
 
+static bool is_most(const struct coalescer *c, const struct share *s, uint64_t min)
+{
+        return s->events >= min && 100 * s->events >= COUNT_MIN_PERCENT * (c->n_offers - s->base);
+}
+
 /* Coalescing is off: counts, and says whether the key looks like feedback. */
 static bool count_uncoalesced(struct coalescer *c, struct window *w, uint64_t now)
 {
-        uint64_t all;
-
-        if (now - w->counted_from_usec >= COUNT_USEC) {
-                w->counted_from_usec = now;
-                w->counted_base = c->n_offers - 1;
-                w->counted = 0;
-        }
-        w->counted++;
-        all = c->n_offers - w->counted_base;
-        return w->counted >= COUNT_MIN && 100 * w->counted >= COUNT_MIN_PERCENT * all;
+        if (now - w->second.from_usec >= COUNT_USEC)
+                w->second = (struct share){ .from_usec = now, .base = c->n_offers - 1 };
+        w->second.events++;
+        w->steady.events++;
+        return is_most(c, &w->second, COUNT_MIN) ||
+               (now - w->steady.from_usec >= STEADY_USEC && is_most(c, &w->steady, STEADY_MIN));
 }
 
 /* Keeps an idle key a second longer, at the end of the list. */
@@ -366,7 +376,7 @@ static void report(struct coalescer *c, struct window *w, const struct coalesce_
                         refresh(c, w, o->now_usec);
                         return;
                 }
-                w->chain = CHAIN_MIN - 1;
+                w->chain = CHAIN_MIN;
         }
         open_window(c, w, o->window_usec, o->now_usec);
 }
