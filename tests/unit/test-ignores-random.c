@@ -17,7 +17,7 @@
 #include "ignore_fixture.h"
 #include "strbuf.h"
 
-#define RUNS 20
+#define RUNS       20
 #define OPERATIONS 120
 
 static const char *skip_reason;
@@ -143,13 +143,17 @@ static void open_and(const char *path, int flags, bool put)
 static void operate(void *arg)
 {
         switch (*(uint32_t *)arg) {
-        case 0: case 1: case 2: case 3:
+        case 0:
+        case 1:
+        case 2:
+        case 3:
                 open_and(file_path(), O_WRONLY | O_CREAT | O_APPEND, true);
                 break;
         case 4:
                 open_and(file_path(), O_WRONLY | O_TRUNC, true);
                 break;
-        case 5: case 6:
+        case 5:
+        case 6:
                 open_and(file_path(), O_RDONLY, false);
                 break;
         case 7:
@@ -161,7 +165,8 @@ static void operate(void *arg)
         case 9:
                 (void)unlink(file_path());
                 break;
-        case 10: case 11:
+        case 10:
+        case 11:
                 (void)mkdir(dir_path(), 0755);
                 break;
         case 12:
@@ -170,7 +175,8 @@ static void operate(void *arg)
         case 13:
                 (void)rename(file_path(), file_path());
                 break;
-        case 14: case 15:
+        case 14:
+        case 15:
                 (void)rename(dir_path(), dir_path());
                 break;
         case 16:
@@ -273,7 +279,8 @@ static void compare(const char *fstype, uint64_t seed, struct totals *t)
         once(fstype, rules, true, seed, &on, t);
         once(fstype, rules, false, seed, &off, t);
         if (!streq(strbuf_str(&on), strbuf_str(&off)))
-                print_message("# FAWATCH_SEED=%ju on %s\n%s%s\n", (uintmax_t)seed, fstype, rules[0], rules[1]);
+                print_message("# FAWATCH_SEED=%ju on %s\n%s%s\n", (uintmax_t)seed, fstype, rules[0],
+                              rules[1]);
         for (const char *p = strbuf_str(&off); *p; p++)
                 t->records += *p == '\n';
         assert_string_equal(strbuf_str(&on), strbuf_str(&off));
@@ -295,7 +302,8 @@ static void test_on_and_off(void **state)
                 if (i % 4 == 0)
                         compare("ext4", seed + i, &t);
         }
-        print_message("# %ju records; %ju events read with kernel ignores, %ju without; %ju learned, %ju taken off\n",
+        print_message("# %ju records; %ju events read with kernel ignores, %ju without; %ju learned, %ju "
+                      "taken off\n",
                       (uintmax_t)t.records, (uintmax_t)t.read[1], (uintmax_t)t.read[0], (uintmax_t)t.learned,
                       (uintmax_t)t.taken_off);
         assert_true(t.records > 0);
