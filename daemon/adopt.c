@@ -242,20 +242,25 @@ static void look_at_entry(struct pipeline *p, int dir_fd, const struct fan_handl
                           const struct match_path *path, const char *name, uint64_t since)
 {
         uint8_t key[KEY_MAX];
+        size_t key_len = key_of(dir, name, strlen(name), key);
         struct statx stx;
         struct found *f;
         uint64_t hashes[2] = {};
         uint32_t events;
 
+        /* found by the look before, and held against the queue already */
+        if (lru_get(p->adopt->found, key, key_len))
+                return;
         if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, ASKED, &stx) < 0)
                 return;
         events = events_since(&stx, since);
         if (events != 0)
                 events &= ~told_before(p, dir_fd, dir, name, hashes);
         f = events != 0 ? make_found(path, name, &stx, events) : NULL;
-        if (f)
-                memcpy(f->told, hashes, sizeof(hashes));
-        if (f && lru_put(p->adopt->found, key, key_of(dir, name, strlen(name), key), f, 1) < 0) {
+        if (!f)
+                return;
+        memcpy(f->told, hashes, sizeof(hashes));
+        if (lru_put(p->adopt->found, key, key_len, f, 1) < 0) {
                 hold_found(p, f);
                 free(f);
         }

@@ -332,6 +332,42 @@ static void test_dropped_mark(void **state)
         ignore_close(&s);
 }
 
+/* The journal's directories are ignored wherever they lie, also when they are made again; but not for a rule
+ * with always. */
+static void journal(const char *always, const char *lines, bool marked)
+{
+        char rules[256];
+        struct ignore_street s;
+
+        (void)snprintf(rules, sizeof(rules),
+                       "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\" ]; %s "
+                       "}; };",
+                       always);
+        ignore_do(shell, (void *)"mkdir -p /mnt/j/id; mount -t tmpfs log /var/log; mkdir /var/log/journal; "
+                                 "mount --bind /mnt/j /var/log/journal");
+        ignore_open(&s, rules, true);
+        ignore_do(shell, (void *)"echo > /mnt/j/id/system");
+        ignore_run(&s);
+        assert_int_equal((learned_at(&s, "/j/id").ignore_mask & FAN_CREATE) != 0, marked);
+        ignore_do(shell, (void *)"rm -r /mnt/j/id; mkdir /mnt/j/id; echo > /mnt/j/id/system");
+        ignore_run(&s);
+        assert_int_equal((learned_at(&s, "/j/id").ignore_mask & FAN_CREATE) != 0, marked);
+        assert_string_equal(ignore_lines(), lines);
+        ignore_close(&s);
+        ignore_do(shell, (void *)"umount /var/log/journal /var/log; rm -r /mnt/j");
+        ignore_clear();
+}
+
+static void test_journal_is_left_alone(void **state)
+{
+        NEEDS_KERNEL();
+        journal("", "", true);
+        journal("always = true;",
+                "create /mnt/j/id/system\ndelete /mnt/j/id/system\ndelete /mnt/j/id\ncreate /mnt/j/id\n"
+                "create /mnt/j/id/system\n",
+                false);
+}
+
 static uint64_t fake_usec;
 static unsigned fake_calls;
 
@@ -577,6 +613,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_scenes, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_reload_corrects, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_dropped_mark, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_journal_is_left_alone, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_shortage, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_until_modified, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_until_pending, setup, teardown),
