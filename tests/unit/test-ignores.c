@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "decode.h"
 #include "ignore_fixture.h"
 #include "strbuf.h"
 
@@ -92,12 +93,12 @@ static void make_churn_dirs(void)
 static size_t count_of(int group)
 {
         static uint8_t buffer[1 << 16];
+        struct fan_event e;
         size_t events = 0;
         ssize_t n;
 
         while ((n = read(group, buffer, sizeof(buffer))) > 0)
-                for (struct fanotify_event_metadata *m = (void *)buffer; FAN_EVENT_OK(m, n);
-                     m = FAN_EVENT_NEXT(m, n))
+                for (struct fan_cursor c = fan_cursor_init(buffer, (size_t)n); fan_decode_next(&c, &e) > 0;)
                         events++;
         return events;
 }
