@@ -96,6 +96,26 @@ static json_t *status_marks(const struct daemon *d)
         return o;
 }
 
+static json_t *status_ignores(const struct daemon *d)
+{
+        size_t planned = 0;
+        const struct markset *placed = marks_placed(d->street.marks);
+        struct learn_status learned;
+        json_t *o = json_object();
+
+        for (size_t i = 0; i < placed->n; i++)
+                planned += placed->marks[i].ignore_mask != 0;
+        learn_status(d->street.learn, &learned);
+        set(o, "kernel", json_boolean(d->generation->settings->kernel_ignores));
+        set(o, "planned", number(planned));
+        set(o, "learned_directories", number(learned.dirs));
+        set(o, "learned_files", number(learned.files));
+        set(o, "until_modified", number(until_count(d->street.until)));
+        set(o, "max", number(learned.max));
+        set(o, "shortage", error_name(learned.error));
+        return o;
+}
+
 static json_t *status_coverage(const struct plan *p)
 {
         static const char *const keys[] = { "covered", "partly", "not_covered", "skipped" };
@@ -166,6 +186,7 @@ int control_json_status(const struct daemon *d, struct strbuf *out)
         set(root, "rules", status_rules(d));
         set(root, "last_refusal", status_refusal(&d->loader));
         set(root, "marks", status_marks(d));
+        set(root, "ignores", status_ignores(d));
         set(root, "coverage", status_coverage(g->plan));
         set(root, "log", status_log(d));
         set(queue, "groups", number(marks_groups(d->street.marks, &groups)));

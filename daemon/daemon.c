@@ -42,6 +42,7 @@ struct loop {
         sd_event_source *heartbeat;
         sd_event_source *status; /* armed only after activity */
         uint64_t status_usec;    /* monotonic, of the last status */
+        int ignores_error;       /* positive errno that was logged, 0 = none is in the way */
 };
 
 static uint64_t clock_usec(clockid_t clock)
@@ -59,6 +60,11 @@ uint64_t daemon_realtime_usec(void)
 uint64_t daemon_monotonic_usec(void)
 {
         return clock_usec(CLOCK_MONOTONIC);
+}
+
+static uint64_t file_usec(void)
+{
+        return clock_usec(CLOCK_REALTIME_COARSE);
 }
 
 /* ---- status ---- */
@@ -180,6 +186,23 @@ static struct fan_group *group_of(struct daemon *d, int fd)
         return NULL;
 }
 
+/* A shortage of marks is said once, and its end. */
+static void watch_ignores(struct daemon *d)
+{
+        struct learn_status learned;
+
+        learn_status(d->street.learn, &learned);
+        if (learned.error == d->loop->ignores_error)
+                return;
+        d->loop->ignores_error = learned.error;
+        if (learned.error != 0)
+                log_message(LOG_WARNING,
+                            "no more ignore marks can be placed (%s): what is ignored is filtered here for now",
+                            strerrorname_np(learned.error));
+        else
+                log_message(LOG_NOTICE, "ignore marks are placed again");
+}
+
 static int on_group(sd_event_source *s, int fd, uint32_t revents, void *userdata)
 {
         struct daemon *d = userdata;
@@ -191,6 +214,7 @@ static int on_group(sd_event_source *s, int fd, uint32_t revents, void *userdata
                 log_message(LOG_ERR, "events cannot be read: %s", strerror(-r));
                 return sd_event_exit(d->loop->event, EXIT_TROUBLE);
         }
+        watch_ignores(d);
         after_events(d);
         daemon_publish_status(d, false);
         return 0;
@@ -267,6 +291,7 @@ static int answer_status(void *userdata, struct strbuf *out)
 
 static int answer_marks(void *userdata, struct strbuf *out)
 {
+        notes_verify(userdata); /* what is shown is what the kernel has */
         return control_json_marks(userdata, out);
 }
 
@@ -341,7 +366,27 @@ static int open_street(struct daemon *d)
                 return -errno;
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
+        const struct learn_params learn = {
+                .counters = &s->counters,
+                .resolver = s->resolver,
+                .marks = s->marks,
+                .monotonic_usec = daemon_monotonic_usec,
+                .file_usec = file_usec,
+                .max_marks = (size_t)g->settings->max_directory_marks,
+                .evictable = g->world->kernel.evictable,
+        };
+        r = learn_new(&learn, &s->learn);
+        if (r < 0)
+                return r;
+        const struct until_params until = {
+                .counters = &s->counters, .resolver = s->resolver, .marks = s->marks,
+        };
+        r = until_new(&until, &s->until);
+        if (r < 0)
+                return r;
         const struct pipeline_params pipeline = {
+                .learn = s->learn,
+                .until = s->until,
                 .counters = &s->counters,
                 .resolver = s->resolver,
                 .attributor = s->attributor,
@@ -495,6 +540,8 @@ static void stop(struct daemon *d)
 static void street_done(struct street *s)
 {
         pipeline_free(s->pipeline);
+        learn_free(s->learn);
+        until_free(s->until);
         attributor_free(s->attributor);
         resolver_free(s->resolver);
         names_free(s->names);

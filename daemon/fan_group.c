@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/fanotify.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "fan_uapi.h"
@@ -115,29 +116,32 @@ static unsigned mark_flags(const struct mark_op *op)
         return flags;
 }
 
-struct mark_call {
-        int group_fd;
-        const struct mark_op *op;
-};
-
 /*
  * An O_PATH descriptor alone is EBADF for fanotify_mark(2); "." below it works
  * for a directory.  A file (bind mounts of single files are common in containers)
  * is reached through its link in /proc.
  */
-static int mark_object(const struct mark_call *c)
+int fan_group_mark_at(struct fan_group *g, const struct mark_op *op, int fd)
 {
-        _cleanup_close_ int fd = mark_path_open(&c->op->object, c->op->where);
-        unsigned flags = mark_flags(c->op);
         char link[32];
         struct stat st;
 
-        if (fd < 0)
-                return fd;
         if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-                return fan_mark(c->group_fd, flags, c->op->bits, fd, ".");
+                return fan_mark(g->fd, mark_flags(op), op->bits, fd, ".");
         (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        return fan_mark(c->group_fd, flags, c->op->bits, AT_FDCWD, link);
+        return fan_mark(g->fd, mark_flags(op), op->bits, AT_FDCWD, link);
+}
+
+struct mark_call {
+        struct fan_group *group;
+        const struct mark_op *op;
+};
+
+static int mark_object(const struct mark_call *c)
+{
+        _cleanup_close_ int fd = mark_path_open(&c->op->object, c->op->where, !c->op->add);
+
+        return fd < 0 ? fd : fan_group_mark_at(c->group, c->op, fd);
 }
 
 static int mark_guarded(void *userdata, void *answer)
@@ -147,7 +151,7 @@ static int mark_guarded(void *userdata, void *answer)
 
 int fan_group_mark(struct fan_group *g, const struct mark_op *op)
 {
-        struct mark_call call = { .group_fd = g->fd, .op = op };
+        struct mark_call call = { .group = g, .op = op };
 
         /* The child shares the group's descriptor: a mark it places is ours. */
         return op->may_hang ? guarded_call(mark_guarded, &call, MARK_TIMEOUT_USEC, NULL, 0)
@@ -168,6 +172,14 @@ ssize_t fan_group_read(struct fan_group *g, void *buffer, size_t size)
                 if (errno != EINTR)
                         return -errno;
         }
+}
+
+size_t fan_group_waiting(struct fan_group *g)
+{
+        int bytes = 0;
+
+        /* fanotify_ioctl() counts FAN_EVENT_METADATA_LEN for each event, whatever its records */
+        return ioctl(g->fd, FIONREAD, &bytes) == 0 && bytes > 0 ? (size_t)bytes / FAN_EVENT_METADATA_LEN : 0;
 }
 
 static int read_file(const char *path, struct strbuf *ret)

@@ -28,8 +28,12 @@ const struct group_key *fan_group_key(const struct fan_group *g);
  * -ETIMEDOUT, or the call's negative errno.
  */
 int fan_group_mark(struct fan_group *g, const struct mark_op *op);
+/* The same call on the object behind a descriptor, which may be O_PATH. */
+int fan_group_mark_at(struct fan_group *g, const struct mark_op *op, int fd);
 /* Bytes read (≥ 1), 0 when the queue is empty, or a negative errno. */
 ssize_t fan_group_read(struct fan_group *g, void *buffer, size_t size);
+/* How many events wait.  The kernel walks the queue for it, under the lock that writers need: not often. */
+size_t fan_group_waiting(struct fan_group *g);
 /* The group's marks as /proc/self/fdinfo shows them.  Returns 0 or -errno. */
 int fan_group_read_marks(struct fan_group *g, struct markset *ret);
 /* For probing: fanotify_init(2) → a descriptor to close, and fanotify_mark(2)

@@ -111,18 +111,6 @@ static bool locate(struct pipeline *p, const struct fan_handle *dir, const struc
         return true;
 }
 
-/* What one event says in our terms. */
-struct sight {
-        const struct fan_event *e;
-        size_t at;
-        struct match_query query;
-        bool is_rename;
-        bool has_name;       /* it came with a directory, resolved or not */
-        struct fan_handle dir, old_dir;
-        struct fan_name name, old_name;
-        const struct fan_handle *object;
-};
-
 /* Kernels before FAN_RENAME tell of a rename in two events, one behind the other but
  * for events of other processes: the second one, when it is found. */
 static bool find_other_half(struct pipeline *p, const struct sight *s, struct fan_event *ret)
@@ -264,6 +252,8 @@ static void learn_object(struct pipeline *p, const struct match_path *path, cons
                 return;
         if (leads_there) {
                 objects_set(p->objects, &where, &h);
+                if (p->params.learn)
+                        learn_names(p->params.learn, object, path);
                 return;
         }
         /* of an exchange of two names the path may lead to the other by now */
@@ -273,7 +263,7 @@ static void learn_object(struct pipeline *p, const struct match_path *path, cons
         objects_set(p->objects, &where, &(struct object_handle){});
 }
 
-static void learn_dir(struct pipeline *p, const struct sight *s)
+static void learn_directory(struct pipeline *p, const struct sight *s)
 {
         struct resolver *r = p->params.resolver;
         const struct match_query *q = &s->query;
@@ -314,14 +304,14 @@ static void learn(struct pipeline *p, const struct sight *s)
                 }
         }
         if (s->e->mask & FAN_ONDIR)
-                learn_dir(p, s);
+                learn_directory(p, s);
         if (s->e->mask & FAN_OPEN_EXEC)
                 attributor_exec(p->params.attributor, s->e->pid);
 }
 
 /* ---- hold what may be wanted ---- */
 
-static size_t keep_text(struct pipeline *p, const char *text, size_t len)
+size_t judge_keep_text(struct pipeline *p, const char *text, size_t len)
 {
         size_t at = p->texts.len;
 
@@ -373,7 +363,7 @@ static bool taken_in_by_rename(struct pipeline *p, const struct sight *s)
         return rename;
 }
 
-static struct held *new_held(struct pipeline *p)
+struct held *judge_new_held(struct pipeline *p)
 {
         if (p->n_held == p->cap_held) {
                 size_t cap = p->cap_held ? p->cap_held * 2 : 64;
@@ -432,12 +422,12 @@ static void look_at_object(struct pipeline *p, const struct sight *s, const stru
 
 static size_t keep_path(struct pipeline *p, const struct match_path *path)
 {
-        return path->path ? keep_text(p, path->path, path->len) : 0;
+        return path->path ? judge_keep_text(p, path->path, path->len) : 0;
 }
 
 static void hold(struct pipeline *p, const struct sight *s)
 {
-        struct held *h = new_held(p);
+        struct held *h = judge_new_held(p);
         const struct fan_name *name = s->name.p ? &s->name : &s->old_name;
         size_t before = p->texts.len;
 
@@ -457,7 +447,7 @@ static void hold(struct pipeline *p, const struct sight *s)
         h->shown_at = keep_path(p, &h->shown);
         h->old_path_at = keep_path(p, &s->query.old_path);
         h->alias_at = keep_path(p, &s->query.alias);
-        h->name_at = h->name_len > 0 ? keep_text(p, name->p, name->len) : 0;
+        h->name_at = h->name_len > 0 ? judge_keep_text(p, name->p, name->len) : 0;
         if (p->texts.failed) {
                 p->texts.len = before;
                 p->texts.failed = false;
@@ -496,6 +486,7 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
         struct sight s = { .e = e, .at = at };
 
         c->events_read++;
+        adopt_judged(p, e);
         if (e->overflow) {
                 c->events_overflow++;
                 settle_overflow(p);
@@ -520,14 +511,20 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
         } else {
                 if (p->hits.tripwire && p->params.world_changed)
                         p->params.world_changed(p->params.userdata);
-                if (p->hits.n_spends > 0)
+                if (p->hits.n_spends > 0) {
+                        /* what the ignore still takes out, it is not asked about again */
+                        s.query.events &= ~(p->hits.ignored & ~p->hits.events);
                         settle_spend(p, &p->hits);
-                if (p->hits.n == 0)
+                }
+                if (p->hits.n == 0) {
                         count_unwanted(p, &s);
-                else if (taken_in_by_rename(p, &s))
+                        ignores_unwanted(p, &s);
+                } else if (taken_in_by_rename(p, &s)) {
                         c->events_coalesced++;
-                else
+                } else {
                         hold(p, &s);
+                }
         }
+        ignores_follow(p, &s);
         learn(p, &s);
 }

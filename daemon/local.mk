@@ -9,6 +9,7 @@ daemon_libconfread_a_SOURCES = %D%/conf_read.c %D%/conf_read.h
 
 daemon_libdaemon_a_CFLAGS = $(AM_CFLAGS) $(LIBSYSTEMD_CFLAGS) $(LIBMOUNT_CFLAGS) $(JANSSON_CFLAGS)
 daemon_libdaemon_a_SOURCES = \
+	%D%/adopt.c \
 	%D%/attribute.c %D%/attribute.h \
 	%D%/build.c %D%/build.h \
 	%D%/check.c %D%/check.h \
@@ -23,7 +24,11 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/fdutil.h \
 	%D%/guarded.c %D%/guarded.h \
 	%D%/handles.c %D%/handles.h \
+	%D%/ignores.c \
 	%D%/judge.c \
+	%D%/learn.c %D%/learn.h \
+	%D%/learn_follow.c \
+	%D%/learn_internal.h \
 	%D%/loader.c %D%/loader.h \
 	%D%/log.c %D%/log.h \
 	%D%/mark_path.c %D%/mark_path.h \
@@ -55,6 +60,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/sink_stdout.c \
 	%D%/state.c %D%/state.h \
 	%D%/street.h \
+	%D%/until.c %D%/until.h \
 	%D%/window.c %D%/window.h \
 	%D%/worker.c %D%/worker.h \
 	%D%/world_collect.c %D%/world_collect.h

@@ -147,6 +147,23 @@ static int try_path(const struct mark_object *object, const char *path)
         return fd >= 0 && is_object(fd, object) ? STEAL_FD(fd) : -ESTALE;
 }
 
+/* Through a directory on the filesystem; it need not be a root. */
+static int try_handle(const struct mark_object *object, const char *mountpoint)
+{
+        _Alignas(struct file_handle) char space[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+        struct file_handle *fh = (struct file_handle *)space;
+        _cleanup_close_ int dir = open(mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOATIME | O_NONBLOCK);
+        int fd;
+
+        if (dir < 0)
+                return -ESTALE;
+        fh->handle_bytes = object->handle.len;
+        fh->handle_type = object->handle.type;
+        memcpy(fh->f_handle, object->handle.bytes, object->handle.len);
+        fd = open_by_handle_at(dir, fh, O_PATH | O_CLOEXEC);
+        return fd < 0 ? -ESTALE : fd;
+}
+
 struct search {
         const struct mark_object *object;
         int fd;
@@ -159,11 +176,12 @@ static int try_mount(void *userdata, struct mount_line *m)
         if (m->major != s->object->sdev_major || m->minor != s->object->sdev_minor)
                 return 0;
         unescape(m->mountpoint);
-        s->fd = try_path(s->object, m->mountpoint);
+        s->fd = s->object->kind == MARK_INODE ? try_handle(s->object, m->mountpoint) :
+                                                try_path(s->object, m->mountpoint);
         return s->fd >= 0;
 }
 
-int mark_path_open(const struct mark_object *object, const char *where)
+int mark_path_open(const struct mark_object *object, const char *where, bool moved_too)
 {
         _cleanup_strbuf_ struct strbuf seen_by_init = STRBUF_NULL;
         struct search s = { .object = object, .fd = -1 };
@@ -173,7 +191,7 @@ int mark_path_open(const struct mark_object *object, const char *where)
                 strbuf_addf(&seen_by_init, "/proc/1/root%s", where);
                 fd = strbuf_failed(&seen_by_init) ? -ESTALE : try_path(object, strbuf_str(&seen_by_init));
         }
-        if (fd >= 0 || object->kind != MARK_FILESYSTEM)
+        if (fd >= 0 || object->kind == MARK_MOUNT || (object->kind == MARK_INODE && !moved_too))
                 return fd;
         (void)foreach_mount("/proc/self/mountinfo", try_mount, &s);
         return s.fd >= 0 ? s.fd : -ESTALE;

@@ -163,6 +163,24 @@ static int execute(struct marks *m, const struct mark_op *op)
         return r;
 }
 
+int marks_at(struct marks *m, const struct mark_op *op, int fd)
+{
+        int r = m->params.mark ? m->params.mark(m->params.userdata, op) : fan_group_mark_at(m->groups[0], op, fd);
+
+        if (r < 0 || !markset_find(&m->placed, &op->group, &op->object))
+                return r;
+        return mark_op_apply(&m->placed, op);
+}
+
+void marks_forget(struct marks *m, const struct mark_object *object)
+{
+        static const struct group_key main_key = { .kind = GROUP_MAIN };
+        struct mark *mark = markset_find(&m->placed, &main_key, object);
+
+        if (mark)
+                markset_remove(&m->placed, mark);
+}
+
 static void note_failure(struct marks *m, const struct mark_op *op, int error)
 {
         char *where = strdup(op->where);
@@ -339,30 +357,50 @@ static int read_actual(struct marks *m, struct markset *ret)
                 for (size_t k = 0; r == 0 && k < one.n; k++) {
                         const struct mark *actual = &one.marks[k];
                         const struct mark *known = markset_find(&m->placed, &actual->group, &actual->object);
-                        struct mark *mark;
-                        char *where;
+                        struct mark mark = *actual;
 
-                        r = markset_get(&all, &actual->group, &actual->object, known ? known->where : "",
-                                        &mark);
-                        if (r < 0)
-                                break;
-                        where = mark->where;
-                        *mark = *actual;
-                        mark->where = where;
-                        mark->may_hang = known && known->may_hang;
+                        mark.where = known ? known->where : actual->where;
+                        mark.may_hang = known && known->may_hang;
                         if (known && same_mark(known, actual))
-                                mark->mask = known->mask;
+                                mark.mask = known->mask;
+                        r = markset_append(&all, &mark);
                 }
         }
         if (r < 0) {
                 markset_done(&all);
                 return r;
         }
+        markset_sort(&all);
         *ret = all;
         return 0;
 }
 
-int marks_verify(struct marks *m, struct strbuf *report)
+/* Takes out of what the kernel has the marks that somebody else here remembers. */
+static int check_others(const struct markset *placed, const struct marks_known *known, struct markset *actual,
+                        struct strbuf *report)
+{
+        size_t kept = 0;
+        int n = 0;
+
+        for (size_t i = 0; i < actual->n; i++) {
+                struct mark *mark = &actual->marks[i];
+                bool ours = markset_find(placed, &mark->group, &mark->object);
+                enum marks_is is = ours || !known ? MARKS_NOT_OURS : known->check(known->userdata, mark);
+
+                if (!ours && is != MARKS_AS_KNOWN) {
+                        n++;
+                        report_mark(report, is == MARKS_REPAIRED ? "changed" : "not ours", mark);
+                }
+                if (ours || is == MARKS_NOT_OURS)
+                        actual->marks[kept++] = *mark;
+                else
+                        free(mark->where);
+        }
+        actual->n = kept;
+        return n;
+}
+
+int marks_verify(struct marks *m, const struct marks_known *known, struct strbuf *report)
 {
         _cleanup_markset_ struct markset actual = MARKSET_NULL;
         struct markset old;
@@ -379,15 +417,13 @@ int marks_verify(struct marks *m, struct strbuf *report)
 
                 if (real && same_mark(placed, real))
                         continue;
+                /* our inode marks pin the inode: it was deleted, and its mark with it */
+                if (!real && placed->object.kind == MARK_INODE)
+                        continue;
                 n++;
                 report_mark(report, real ? "changed" : "gone", real ? real : placed);
         }
-        for (size_t i = 0; i < actual.n; i++) {
-                if (markset_find(&m->placed, &actual.marks[i].group, &actual.marks[i].object))
-                        continue;
-                n++;
-                report_mark(report, "not ours", &actual.marks[i]);
-        }
+        n += check_others(&m->placed, known, &actual, report);
         old = m->placed;
         m->placed = actual;
         actual = old;

@@ -45,6 +45,15 @@ int marks_widen(struct marks *m, const struct markdiff *d);
  * groups without marks are closed. */
 void marks_narrow(struct marks *m, const struct markdiff *d);
 
+/*
+ * One op on an inode of the main group by a descriptor of it, outside of any
+ * transaction.  What is placed is changed where the mark is in it; a mark of which
+ * placed knows nothing is the caller's to remember.  Returns 0 or a negative errno.
+ */
+int marks_at(struct marks *m, const struct mark_op *op, int fd);
+/* The kernel dropped this mark, or its object is gone. */
+void marks_forget(struct marks *m, const struct mark_object *object);
+
 const struct markset *marks_placed(const struct marks *m);
 /* The failures since the last marks_widen() began; valid until the next call. */
 const struct mark_failure *marks_failures(const struct marks *m, size_t *ret_n);
@@ -57,4 +66,9 @@ size_t marks_groups(const struct marks *m, struct fan_group *const **ret);
  * has.  Marks that vanished or differ are appended as text to report (may be
  * NULL).  Returns the number of differences, or a negative errno.
  */
-int marks_verify(struct marks *m, struct strbuf *report);
+struct marks_known { /* marks beside the placed ones: what is known is no difference, or is a repaired one */
+        enum marks_is { MARKS_NOT_OURS, MARKS_AS_KNOWN, MARKS_REPAIRED } (*check)(void *userdata,
+                                                                                  const struct mark *actual);
+        void *userdata;
+};
+int marks_verify(struct marks *m, const struct marks_known *known, struct strbuf *report);

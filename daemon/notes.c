@@ -203,13 +203,14 @@ void notes_alive(struct daemon *d)
 void notes_verify(struct daemon *d)
 {
         _cleanup_strbuf_ struct strbuf report = STRBUF_NULL;
-        int n = marks_verify(d->street.marks, &report);
+        int n = reload_verify(&d->street, &report);
 
         if (n < 0)
                 log_message(LOG_WARNING, "the placed marks could not be compared with the kernel's: %s",
                             strerror(-n));
         else if (n > 0)
-                log_message(LOG_WARNING, "%d marks differ from what the kernel has: %s", n,
+                log_message(LOG_WARNING, "%d marks differed from what the kernel has, %s: %s", n,
+                            reload_repair(&d->street, d->generation) == 0 ? "repaired" : "and cannot be repaired now",
                             strbuf_str(&report));
 }
 

@@ -20,6 +20,8 @@
 #define WINDOW_BYTES (1024u * 1024u)
 #define WINDOW_EVENTS 8192u
 /* A burst of short windows is judged in one go, but signals and timers must have their turn. */
+/* File times tick (current_time() in the kernel): they are as much behind, at most. */
+#define FILE_CLOCK_USEC (10 * USEC_PER_MSEC)
 #define MAX_WINDOWS 16
 
 /* ---- life ---- */
@@ -41,6 +43,9 @@ int pipeline_new(const struct pipeline_params *params, struct pipeline **ret)
         if (window_init(p->current, bytes, MAX_OF(events / 2, (size_t)1)) < 0 ||
             window_init(p->next, bytes, MAX_OF(events / 2, (size_t)1)) < 0 || objects_new(&p->objects) < 0)
                 return -ENOMEM;
+        p->told = params->learn ? calloc(ADOPT_TOLD, sizeof(*p->told)) : NULL;
+        if (params->learn && !p->told)
+                return -ENOMEM;
         *ret = STEAL(p);
         return 0;
 }
@@ -52,6 +57,7 @@ void pipeline_free(struct pipeline *p)
         window_done(&p->windows[0]);
         window_done(&p->windows[1]);
         objects_free(p->objects);
+        adopt_free(p);
         settle_free_spent(p);
         match_hits_done(&p->hits);
         strbuf_done(&p->path);
@@ -60,6 +66,7 @@ void pipeline_free(struct pipeline *p)
         strbuf_done(&p->canonical_old);
         strbuf_done(&p->texts);
         free(p->held);
+        free(p->told);
         free(p);
 }
 
@@ -165,6 +172,10 @@ static void set_world(struct pipeline *p)
 
 void pipeline_set_generation(struct pipeline *p, const struct generation *g)
 {
+        if (p->adopt) {
+                adopt_settle(p, true);
+                settle_all(p);
+        }
         p->generation = g;
         set_world(p);
         set_exec_filesystems(p);
@@ -191,10 +202,15 @@ static struct drained *drained_of(struct pipeline *p, const struct fan_group *g)
 static int fill(struct pipeline *p, struct window *w)
 {
         size_t before = w->len;
+
+        if (before == 0)
+                w->epoch = p->epoch;
+
         int r = window_fill(w, p->group, &p->params.counters->events_bad);
 
         if (w->len > before || w->len == 0)
                 w->read_usec = p->params.realtime_usec();
+        p->epoch += w->drained && p->key.kind == GROUP_MAIN;
         return r;
 }
 
@@ -211,12 +227,15 @@ static void judge_window(struct pipeline *p)
         size_t at = 0, begin = 0;
 
         p->n_skip = 0;
+        p->n_judged = 0;
         for (; window_next(w, &at, &e) > 0; begin = at) {
                 judge_event(p, &e, begin);
+                p->n_judged++;
                 window_close_event(w, &e, at);
                 p->rounds++;
         }
         p->last_read_usec = w->read_usec;
+        adopt_settle(p, false);
 }
 
 /* What the next window says about the programs of what is held. */
@@ -254,10 +273,19 @@ static void end_window(struct pipeline *p)
         p->next = judged;
 }
 
+/* A moment of CLOCK_BOOTTIME on the clock of file times. */
+static uint64_t realtime_of(const struct pipeline *p, uint64_t boottime_usec)
+{
+        uint64_t ago = window_boottime_usec() - boottime_usec;
+
+        return boottime_usec == 0 ? 0 : p->params.realtime_usec() - ago - FILE_CLOCK_USEC;
+}
+
 /* Judges the current window, reads the next one, and writes the records of the first. */
 static int round_trip(struct pipeline *p, struct drained *d)
 {
         attributor_begin_batch(p->params.attributor, d->usec);
+        p->oldest_usec = realtime_of(p, d->usec);
         judge_window(p);
 
         int r = fill(p, p->next);
@@ -269,6 +297,8 @@ static int round_trip(struct pipeline *p, struct drained *d)
         if (p->current->drained)
                 d->usec = p->current->drained_usec;
         end_window(p);
+        if (p->current->len == 0 && p->current->drained)
+                d->usec = p->current->drained_usec;
         return r;
 }
 

@@ -9,6 +9,8 @@
 
 #include "attribute.h"
 #include "fan_group.h"
+#include "learn.h"
+#include "until.h"
 #include "reporter.h"
 #include "resolve.h"
 
@@ -20,6 +22,8 @@ struct pipeline_params {
         struct attributor *attributor;
         struct reporter *reporter;
         struct names *names;
+        struct learn *learn;    /* NULL: no ignore marks are learned */
+        struct until *until;    /* NULL: ignores until a change are left to the matcher */
         size_t window_bytes;    /* 0 = default */
         size_t max_events;      /* bound on pidfds held at a time: LimitNOFILE / 2; 0 = 8192, which is the most */
         uint64_t (*realtime_usec)(void);

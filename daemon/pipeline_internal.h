@@ -23,6 +23,7 @@ struct held {
         int32_t pid;
         int32_t fs_errno;
         uint32_t fs_error_count;
+        enum origin origin;
         uint64_t read_usec;
         bool gone;                  /* taken into a later one */
 };
@@ -38,6 +39,21 @@ struct drained {
         const struct fan_group *group; /* compared only, never followed */
         uint64_t usec;
 };
+
+/* What one event says in our terms. */
+struct sight {
+        const struct fan_event *e;
+        size_t at;
+        struct match_query query;
+        bool is_rename;
+        bool has_name;       /* it came with a directory, resolved or not */
+        struct fan_handle dir, old_dir;
+        struct fan_name name, old_name;
+        const struct fan_handle *object;
+};
+
+struct adopt;
+#define ADOPT_TOLD 65536u
 
 struct pipeline {
         struct pipeline_params params;
@@ -64,6 +80,12 @@ struct pipeline {
 
         struct drained drained[128];   /* as many groups as a process can have */
         size_t n_drained;
+        uint64_t *told;                /* of ADOPT_TOLD: what events told lately, by hash; NULL: nothing is learned */
+        struct adopt *adopt;           /* what was found by a look into directories; NULL: nothing */
+        uint64_t epoch;                /* how often the main group's queue was seen empty */
+        uint64_t oldest_usec;          /* realtime: nothing that is judged was queued before it; 0 = not known */
+        size_t n_judged;               /* events of the current window */
+
         uint64_t last_read_usec;       /* realtime of the window before */
         uint64_t rounds;
 };
@@ -76,6 +98,28 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at);
 /* The path inside its filesystem of a directory, also of one that is gone but named in
  * what was read.  at: the event's place.  Appends to out.  As resolver_dir(). */
 int judge_dir_path(struct pipeline *p, const struct fan_handle *dir, size_t at, struct strbuf *out);
+
+/* Room for one more in held, counted in by the caller; NULL when memory is short. */
+struct held *judge_new_held(struct pipeline *p);
+/* Keeps a text with held; its offset in texts. */
+size_t judge_keep_text(struct pipeline *p, const char *text, size_t len);
+
+/* ignores.c: events as the table of ignore marks sees them. */
+void ignores_unwanted(struct pipeline *p, const struct sight *s);
+void ignores_follow(struct pipeline *p, const struct sight *s);
+
+/* adopt.c: what happened where an ignore mark stood for a moment too long. */
+/* The entries of a directory, now at this path, that are not older than since (realtime). */
+void adopt_directory(struct pipeline *p, const struct fan_handle *dir, const struct match_path *path,
+                     uint64_t since_usec);
+/* The content of one file. */
+void adopt_file(struct pipeline *p, const struct fan_handle *file, const struct match_path *path,
+                uint64_t since_usec);
+/* This event needs no look any more. */
+void adopt_judged(struct pipeline *p, const struct fan_event *e);
+/* Holds what no queued event has told, once the queue as it was then is judged, or at once. */
+void adopt_settle(struct pipeline *p, bool now);
+void adopt_free(struct pipeline *p);
 
 /* settle.c */
 /* Records everything held, in order, and empties it. */

@@ -198,8 +198,10 @@ static void look_at_end(struct walk *w)
         struct stat st;
 
         w->found->exists = true;
-        if (fstatat(w->fd, "", &st, AT_EMPTY_PATH | AT_NO_AUTOMOUNT) == 0)
+        if (fstatat(w->fd, "", &st, AT_EMPTY_PATH | AT_NO_AUTOMOUNT) == 0) {
                 w->found->type = vocab_type_of_mode(st.st_mode);
+                w->found->nlink = (uint32_t)MIN_OF(st.st_nlink, (nlink_t)UINT32_MAX);
+        }
         (void)handle_of(w->fd, &w->found->handle);
 }
 

@@ -50,6 +50,45 @@ static void swap(struct street *s, const struct generation *after)
         pipeline_set_generation(s->pipeline, after);
 }
 
+static enum marks_is check_learned(void *userdata, const struct mark *actual)
+{
+        const struct street *s = userdata;
+
+        if (s->until && until_knows(s->until, actual))
+                return MARKS_AS_KNOWN;
+        switch (learn_verify(s->learn, actual)) {
+        case LEARN_SAME:
+                return MARKS_AS_KNOWN;
+        case LEARN_DIFFERENT:
+                return MARKS_REPAIRED;
+        case LEARN_UNKNOWN:
+                break;
+        }
+        return MARKS_NOT_OURS;
+}
+
+int reload_verify(struct street *s, struct strbuf *report)
+{
+        const struct marks_known known = { .check = check_learned, .userdata = s };
+        int n = marks_verify(s->marks, s->learn ? &known : NULL, report);
+
+        if (n > 0)
+                s->counters.marks_repaired += (uint64_t)n;
+        return n;
+}
+
+int reload_repair(struct street *s, const struct generation *g)
+{
+        _cleanup_markdiff_ struct markdiff diff = {};
+        int r = markdiff_build(marks_placed(s->marks), &g->plan->wanted, &diff);
+
+        if (r == 0)
+                r = marks_widen(s->marks, &diff);
+        if (r == 0)
+                marks_narrow(s->marks, &diff);
+        return r;
+}
+
 int reload_apply(struct street *s, const struct generation *before, const struct generation *after,
                  struct reload_result *ret)
 {
@@ -57,10 +96,12 @@ int reload_apply(struct street *s, const struct generation *before, const struct
 
         /* An unmount takes marks away without a word, and the next mount may have the same
          * device number: without a look the difference would be empty. */
-        (void)marks_verify(s->marks, NULL);
+        (void)reload_verify(s, NULL);
         reload_compare(s, after, &result);
         _cleanup_markdiff_ struct markdiff diff = {};
         int r = markdiff_build(marks_placed(s->marks), &after->plan->wanted, &diff);
+        if (r == 0 && s->learn)
+                learn_correct(s->learn, after);
         if (r == 0)
                 r = marks_widen(s->marks, &diff);
         if (r < 0) {
@@ -72,6 +113,10 @@ int reload_apply(struct street *s, const struct generation *before, const struct
                 drain(s);
         swap(s, after);
         marks_narrow(s->marks, &diff);
+        if (s->learn)
+                learn_set_generation(s->learn, after);
+        if (s->until)
+                until_set_generation(s->until, after);
         (void)marks_failures(s->marks, &result.marks_failed);
         s->counters.marks_failed += result.marks_failed;
         *ret = result;
@@ -207,7 +252,8 @@ static void note_failures(struct street *s)
         for (size_t i = 0; i < n; i++) {
                 const struct gap gap = {
                         .kind = GAP_MARK_FAILED,
-                        .weight = GAP_HOLE,
+                        /* an ignore that is not there: what it would stop is filtered */
+                        .weight = failures[i].uncovered != 0 ? GAP_HOLE : GAP_NOTE,
                         .path = failures[i].where,
                         .error = failures[i].error,
                         .reason = strerrorname_np(failures[i].error),

@@ -14,6 +14,13 @@ struct reload_result {
         int error;                    /* positive errno of the shortage that refused the reload, or 0 */
 };
 
+/* The placed marks against what the kernel has; differences are corrected in what we believe.  As
+ * marks_verify(). */
+int reload_verify(struct street *s, struct strbuf *report);
+
+/* Places what a verification found missing.  Returns 0 or a negative errno. */
+int reload_repair(struct street *s, const struct generation *g);
+
 /* What would change, without changing anything. */
 void reload_compare(const struct street *s, const struct generation *after, struct reload_result *ret);
 

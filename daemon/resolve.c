@@ -449,7 +449,7 @@ int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf
 }
 
 /* Any mount of the filesystem will do: only a path is cut by a mount's root. */
-static int open_object(struct resolver *r, const struct fan_handle *h)
+int resolver_open(struct resolver *r, const struct fan_handle *h, int flags)
 {
         uint32_t fs = fan_handle_given(h) ? resolver_fs(r, h->fsid) : WORLD_NONE;
 
@@ -461,13 +461,13 @@ static int open_object(struct resolver *r, const struct fan_handle *h)
         for (uint32_t i = 0; mount_fd == -ENOENT && i < r->world->n_mounts; i++)
                 if (r->world->mounts[i].fs == fs && r->world->mounts[i].visible && i != canonical)
                         mount_fd = mount_fds_get(r->mounts, i);
-        return mount_fd < 0 ? mount_fd : open_handle(mount_fd, h, 0);
+        return mount_fd < 0 ? mount_fd : open_handle(mount_fd, h, flags);
 }
 
 int resolver_object(struct resolver *r, const struct fan_handle *object, struct object *ret)
 {
         struct statx stx;
-        _cleanup_close_ int fd = open_object(r, object);
+        _cleanup_close_ int fd = resolver_open(r, object, 0);
 
         if (fd < 0)
                 return fd;

@@ -38,6 +38,9 @@ uint32_t resolver_fs(const struct resolver *r, uint64_t fsid);
  * negative errno.
  */
 int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf *ret);
+/* A descriptor (O_PATH) of the object behind a handle, to close; flags as O_DIRECTORY.  -ESTALE when it is
+ * gone; other negative errno. */
+int resolver_open(struct resolver *r, const struct fan_handle *object, int flags);
 /* statx of the object behind a handle, opened O_PATH (raises no event).
  * Returns 0; -ESTALE when it is gone; other negative errno. */
 int resolver_object(struct resolver *r, const struct fan_handle *object, struct object *ret);

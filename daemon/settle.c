@@ -49,6 +49,8 @@ void settle_spend(struct pipeline *p, const struct match_hits *hits)
 
         for (uint32_t i = 0; i < hits->n_spends; i++) {
                 matcher_set_spent(p->generation->matcher, hits->spends[i], true);
+                if (p->params.until)
+                        until_spend(p->params.until, hits->spends[i]);
                 if (hits->spends[i] < rules->n_ignores)
                         remember_spent(p, &rules->ignores[hits->spends[i]]);
         }
@@ -201,7 +203,7 @@ static void report(struct pipeline *p, struct held *h)
                 .object = h->object,
                 .attribution = h->who.attribution,
                 .actor = h->who.actor,
-                .origin = ORIGIN_KERNEL,
+                .origin = h->origin,
                 .read_realtime_usec = h->read_usec,
                 .fs_errno = h->fs_errno,
                 .fs_error_count = h->fs_error_count,
@@ -279,6 +281,8 @@ void settle_overflow(struct pipeline *p)
         settle_all(p);
         resolver_forget_all(p->params.resolver);
         attributor_forget_all(p->params.attributor);
+        if (p->params.learn)
+                learn_reset(p->params.learn);
         /* a link, a mount point or a rule's object may have been replaced unseen */
         if (p->params.world_changed)
                 p->params.world_changed(p->params.userdata);

@@ -13,6 +13,8 @@
 struct street {
         struct counters counters;
         struct marks *marks;
+        struct learn *learn;
+        struct until *until;
         struct names *names;
         struct resolver *resolver;
         struct attributor *attributor;

@@ -14,7 +14,7 @@
 #define SMALLEST_EVENT 48u
 #define FAN_NAMES_A_DIR (FAN_CREATE | FAN_DELETE | FAN_RENAME | FAN_MOVED_FROM | FAN_MOVED_TO)
 
-static uint64_t boottime_usec(void)
+uint64_t window_boottime_usec(void)
 {
         struct timespec ts;
 
@@ -202,7 +202,7 @@ int window_fill(struct window *w, struct fan_group *g, uint64_t *ret_bad)
 
                 /* each event read may open a descriptor: no more bytes than events are allowed */
                 size_t wish = (w->max_events - w->n_events) * SMALLEST_EVENT;
-                uint64_t before = boottime_usec();
+                uint64_t before = window_boottime_usec();
                 ssize_t n = fan_group_read(g, w->data + w->len,
                                            MIN_OF(room, MAX_OF(wish, (size_t)LARGEST_EVENT)));
 

@@ -14,6 +14,7 @@ struct window {
         size_t closed;      /* descriptors of the events before this offset are closed */
         size_t n_events, max_events;
         uint64_t read_usec; /* realtime of the last read */
+        uint64_t epoch;     /* how often the queue had been seen empty before the first */
         bool drained;       /* the last fill found the queue empty behind it */
         uint64_t drained_usec; /* not later than that, on CLOCK_BOOTTIME */
         bool owns_fds;      /* false: bytes from elsewhere, whose numbers are no descriptors of ours */
@@ -33,6 +34,9 @@ struct window {
         size_t n_dirs, cap_dirs;
         size_t dirs_indexed; /* bytes that dirs covers */
 };
+
+/* The clock of drained_usec, now. */
+uint64_t window_boottime_usec(void);
 
 int window_init(struct window *w, size_t bytes, size_t max_events);
 /* Closes what is open and frees all. */

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * Named counters, among them every way in which an event can go unrecorded.
- * events read = filtered + ignored + self + nameless + unresolved + special + guarded + coalesced
+ * events read + adopted = filtered + ignored + self + nameless + unresolved + special + guarded + coalesced
  *             + limited + recorded events + shed events (+ internal ones: overflow, exec)
  */
 
@@ -35,6 +35,12 @@
         X(actors_read, "processes read from /proc")                            \
         X(actors_gone, "processes gone before they could be read")             \
         X(marks_failed, "fanotify_mark calls that failed")                     \
+        X(ignores_learned, "ignore marks placed when a first unwanted event came") \
+        X(ignores_renewed, "ignore marks placed again: the kernel had dropped them") \
+        X(ignores_taken_off, "ignore marks taken off: moved, linked, or wanted now") \
+        X(ignores_failed, "ignore marks the kernel refused")                   \
+        X(adopted, "entries reported by a look into a directory that had been ignored") \
+        X(marks_repaired, "marks that differed from what the kernel had")      \
         X(reloads, "rule sets taken into force")                               \
         X(reloads_refused, "rule sets refused")                                \
         X(followers_lost, "events not sent to slow followers")

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gcrypt.h>
 
+#include "plan_ignore.h"
 #include "strbuf.h"
 
 #define SHA256_BYTES 32
@@ -62,6 +63,9 @@ int generation_build(struct rules *rules, struct settings *settings, struct worl
         if (r < 0)
                 return r;
         r = matcher_build(rules, settings, world, &g->matcher);
+        if (r < 0)
+                return r;
+        r = plan_ignores(g->plan, rules, settings, g->matcher);
         if (r < 0)
                 return r;
         r = print_canonical(g);

@@ -16,6 +16,7 @@ lib_libcore_a_SOURCES = \
 	%D%/counters.c %D%/counters.h \
 	%D%/decode.c %D%/decode.h \
 	%D%/diag.c %D%/diag.h \
+	%D%/dirtree.c %D%/dirtree.h \
 	%D%/escape.c %D%/escape.h \
 	%D%/event.c %D%/event.h \
 	%D%/fan_uapi.h \
@@ -42,6 +43,7 @@ lib_libcore_a_SOURCES = \
 	%D%/pattern_translate.c %D%/pattern_translate.h \
 	%D%/plan.c %D%/plan.h \
 	%D%/plan_gaps.c \
+	%D%/plan_ignore.c %D%/plan_ignore.h \
 	%D%/plan_internal.h \
 	%D%/plan_price.c \
 	%D%/plan_print.c \
@@ -63,6 +65,7 @@ lib_libcore_a_SOURCES = \
 	%D%/spool.c %D%/spool.h \
 	%D%/strbuf.c %D%/strbuf.h \
 	%D%/units.c %D%/units.h \
+	%D%/unwanted.c %D%/unwanted.h \
 	%D%/vocab.c %D%/vocab.h \
 	%D%/world.c %D%/world.h \
 	%D%/world_text.c \

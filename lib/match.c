@@ -69,14 +69,16 @@ static void note_spent(struct match_hits *hits, uint32_t ignore)
 
 /* An ignore until the file changes: is it over, now or before?  A file that takes
  * the name of the ignored one is a change too. */
-static bool is_spent(struct walk *w, const struct match_clause *c)
+static bool is_spent(struct walk *w, const struct match_clause *c, uint32_t *bits)
 {
         if (w->m->spent[c->owner])
                 return true;
         if (!w->arrives && !(w->events & (EV_MODIFY | EV_CHANGED | EV_REPLACED)))
                 return false;
         note_spent(w->hits, c->owner);
-        return true;
+        /* what merged into one event with the change: the open came before it, the rest after it */
+        *bits &= EV_OPEN | EV_OPEN_EXEC;
+        return w->arrives;
 }
 
 /* The bits that entry e takes of this event, before any condition but the path's.
@@ -96,7 +98,7 @@ static void take(struct walk *w, const struct match_entry *e, bool at_node)
         const struct match_clause *c = &w->m->clauses[e->clause];
         uint32_t bits = bits_of(w, e, at_node);
 
-        if (c->until && is_spent(w, c))
+        if (c->until && is_spent(w, c, &bits))
                 return;
         if (bits == 0)
                 return;
@@ -447,6 +449,11 @@ void matcher_set_spent(struct matcher *m, uint32_t ignore, bool spent)
 {
         if (ignore < m->rules->n_ignores)
                 m->spent[ignore] = spent;
+}
+
+bool matcher_is_spent(const struct matcher *m, uint32_t ignore)
+{
+        return ignore < m->rules->n_ignores && m->spent[ignore];
 }
 
 uint64_t matcher_coalesce_usec(const struct matcher *m, const struct match_hits *hits)

@@ -95,6 +95,8 @@ int matcher_match(const struct matcher *m, const struct match_query *q, const st
  */
 void matcher_set_spent(struct matcher *m, uint32_t ignore, bool spent);
 
+bool matcher_is_spent(const struct matcher *m, uint32_t ignore);
+
 /*
  * The paths of file and directory scope rules (and of until = "modified"
  * ignores) whose object must be known by its handle: calls fn for each distinct
@@ -110,6 +112,8 @@ uint64_t matcher_coalesce_usec(const struct matcher *m, const struct match_hits 
 /* The journal's directories: events there caused by journald itself are never
  * recorded, whatever the rules (self-noise guard). */
 bool matcher_is_journal_dir(const struct matcher *m, const struct match_path *path);
+
+const struct world *matcher_world(const struct matcher *m) _pure_;
 
 struct matcher_stats { size_t anchors, regex_patterns, literal_patterns, bytes; };
 void matcher_stats(const struct matcher *m, struct matcher_stats *ret);

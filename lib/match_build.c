@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "unwanted.h"
+
 /* What is written there is about us or by us: it would feed itself. */
 static const char *const journal_paths[MATCH_N_JOURNALS] = { "/var/log/journal", "/run/log/journal" };
 static const char *const state_paths[] = { "/run/fawatchd", "/var/lib/fawatchd" };
@@ -29,24 +31,11 @@ static int reserve(void **v, size_t *cap, size_t n, size_t size)
         return 0;
 }
 
-static uint64_t hash_path(uint32_t fs, const char *path)
-{
-        uint64_t h = match_hash_root(fs);
-
-        for (const char *p = path + 1; *p;) {
-                size_t n = strcspn(p, "/");
-
-                h = match_hash_child(h, p, n);
-                p += n + (p[n] == '/');
-        }
-        return h;
-}
-
 /* Finds or adds; path must live as long as the matcher. */
 static int get_node(struct matcher *m, uint32_t fs, const char *path, uint32_t *ret)
 {
-        uint64_t hash = hash_path(fs, path);
         size_t len = strlen(path);
+        uint64_t hash = match_hash_path(fs, path, len);
         uint32_t found = match_find_node(m, hash, fs, path, len);
         int r;
 
@@ -62,7 +51,7 @@ static int get_node(struct matcher *m, uint32_t fs, const char *path, uint32_t *
                 return r;
         m->nodes[m->n_nodes] = (struct match_node){
                 .fs = fs, .path = path, .path_len = (uint32_t)len,
-                .plain = MATCH_NONE, .patterns = MATCH_NONE,
+                .plain = MATCH_NONE, .patterns = MATCH_NONE, .literals = MATCH_NONE,
         };
         *ret = (uint32_t)m->n_nodes++;
         return 0;
@@ -86,8 +75,9 @@ static int get_literal(struct matcher *m, uint32_t node, const struct pattern *p
                 return r;
         m->literals[m->n_literals] = (struct match_literal){
                 .node = node, .kind = p->kind, .text = p->literal, .len = p->literal_len,
-                .entries = MATCH_NONE,
+                .entries = MATCH_NONE, .next_of_node = m->nodes[node].literals,
         };
+        m->nodes[node].literals = (uint32_t)m->n_literals;
         *ret = (uint32_t)m->n_literals++;
         return 0;
 }
@@ -130,6 +120,40 @@ static int push_pattern(struct matcher *m, uint32_t node, const struct pattern *
         return push_entry(m, &entry, &m->literals[literal].entries);
 }
 
+static int add_above(struct matcher *m, uint32_t fs, const char *path, size_t len)
+{
+        const struct match_path dir = { .fs = fs, .path = path, .len = len };
+        int r;
+
+        if (unwanted_is_above_rule(m, &dir))
+                return 1;
+        r = reserve((void **)&m->aboves, &m->cap_aboves, m->n_aboves, sizeof(*m->aboves));
+        if (r >= 0)
+                r = hash_index_add(&m->above_index, match_hash_path(fs, path, len), (uint32_t)m->n_aboves);
+        if (r < 0)
+                return r;
+        m->aboves[m->n_aboves++] = (struct match_above){ .fs = fs, .path = path, .len = (uint32_t)len };
+        return 0;
+}
+
+/*
+ * Something is awaited at this node: the directories above it must tell of their entries.  From the
+ * bottom up, until one is known already: then those above it are, too.
+ */
+static int note_above(struct matcher *m, const struct match_node *n)
+{
+        size_t len = n->path_len;
+        int r = 0;
+
+        while (r == 0 && len > 1) {
+                while (n->path[len - 1] != '/')
+                        len--;
+                len = MAX_OF(len - 1, (size_t)1);
+                r = add_above(m, n->fs, n->path, len);
+        }
+        return r < 0 ? r : 0;
+}
+
 /* Does a pattern match the directories between the clause's path and this mount below it? */
 static bool takes_whole_place(const struct match_patterns *patterns, const char *below)
 {
@@ -152,6 +176,20 @@ static void note_object(struct matcher *m, uint32_t node, const struct match_pla
                 m->nodes[node].handle = place->handle;
 }
 
+/* What an ignore of everything there cannot take out. */
+static void note_needs(struct match_node *n, const struct match_place *place, const struct match_clause *c,
+                       const struct rules *rules)
+{
+        if (place->tripwire)
+                n->needs |= EV_CREATE | EV_DELETE | EV_RENAME;
+        if (place->mount_id != MATCH_NO_MOUNT)
+                return;
+        if (c->kind == CLAUSE_WATCH && rules->watches[c->owner].always)
+                n->needs |= c->events | c->events_self;
+        if (c->until)
+                n->needs |= EV_MODIFY;
+}
+
 /* Hangs one clause on one place.  patterns is NULL where there are none. */
 static int add_place(struct matcher *m, uint32_t clause, const struct match_place *place,
                      const struct match_patterns *patterns)
@@ -165,6 +203,13 @@ static int add_place(struct matcher *m, uint32_t clause, const struct match_plac
 
         if (r < 0)
                 return r;
+        const struct match_clause *c = &m->clauses[clause];
+        if (place->tripwire || c->kind == CLAUSE_WATCH || c->until) {
+                r = note_above(m, &m->nodes[node]);
+                if (r < 0)
+                        return r;
+                note_needs(&m->nodes[node], place, c, m->rules);
+        }
         if (place->tripwire) {
                 m->nodes[node].tripwire = true;
                 if (!place->link)
@@ -424,6 +469,8 @@ void matcher_free(struct matcher *m)
         actor_tests_free(m->actors);
         hash_index_done(&m->node_index);
         hash_index_done(&m->literal_index);
+        hash_index_done(&m->above_index);
+        free(m->aboves);
         free(m->nodes);
         free(m->literals);
         free(m->entries);
@@ -447,6 +494,11 @@ void matcher_foreach_object(const struct matcher *m,
         }
 }
 
+const struct world *matcher_world(const struct matcher *m)
+{
+        return m->world;
+}
+
 static size_t index_bytes(const struct hash_index *t)
 {
         return t->slots ? (t->mask + 1) * sizeof(*t->slots) : 0;
@@ -463,6 +515,7 @@ void matcher_stats(const struct matcher *m, struct matcher_stats *ret)
                         s.bytes += p->v[i].literal_len;
                 }
         s.bytes += arena_used(m->arena) + index_bytes(&m->node_index) + index_bytes(&m->literal_index) +
+                   index_bytes(&m->above_index) + m->cap_aboves * sizeof(*m->aboves) +
                    m->cap_nodes * sizeof(*m->nodes) + m->cap_literals * sizeof(*m->literals) +
                    m->cap_entries * sizeof(*m->entries) + m->cap_clauses * sizeof(*m->clauses);
         *ret = s;

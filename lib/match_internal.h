@@ -84,6 +84,8 @@ struct match_node {
         uint64_t ext_lengths;     /* bit n: some *.EXT literal has n bytes; bit 63: 63 or more */
         uint64_t ext_firsts;      /* bit c % 64: some *.EXT literal begins with c */
         bool names;               /* some NAME literal */
+        uint32_t literals;        /* list of all literals here, by next_of_node */
+        uint32_t needs;           /* events that must arrive though an ignore may cover them: see unwanted_on_fs() */
         bool tripwire;
         bool object;              /* matcher_foreach_object() */
         const struct handle *handle;
@@ -95,6 +97,13 @@ struct match_literal {
         const char *text;
         size_t len;
         uint32_t entries;
+        uint32_t next_of_node; /* MATCH_NONE ends the list */
+};
+
+/* A directory above the path of a rule: unwanted.h */
+struct match_above {
+        uint32_t fs, len;
+        const char *path; /* of the node below it, cut at len */
 };
 
 struct match_patterns { /* of one clause */
@@ -141,6 +150,9 @@ struct matcher {
         struct match_literal *literals;
         size_t n_literals, cap_literals;
         struct hash_index literal_index;
+        struct match_above *aboves;
+        size_t n_aboves, cap_aboves;
+        struct hash_index above_index;
         struct match_entry *entries;
         size_t n_entries, cap_entries;
         struct match_clause *clauses;
@@ -162,6 +174,20 @@ static inline uint64_t match_hash_root(uint32_t fs)
 static inline uint64_t match_hash_child(uint64_t parent, const char *name, size_t len)
 {
         return hash_mix(parent, hash_bytes(name, len));
+}
+
+static inline uint64_t match_hash_path(uint32_t fs, const char *path, size_t len)
+{
+        uint64_t h = match_hash_root(fs);
+
+        for (size_t at = 1; at < len;) {
+                const char *slash = (const char *)memchr(path + at, '/', len - at);
+                size_t end = slash ? (size_t)(slash - path) : len;
+
+                h = match_hash_child(h, path + at, end - at);
+                at = end + 1;
+        }
+        return h;
 }
 
 /* text_hash is hash_bytes() of the literal. */

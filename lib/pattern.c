@@ -121,15 +121,17 @@ const char *pattern_check_glob(const char *text, bool path)
 
 static int compile_regex(const char *regex, size_t len, struct pattern *p)
 {
+        const uint32_t options = PCRE2_ANCHORED | PCRE2_DOTALL | PCRE2_NEVER_UTF | PCRE2_NO_AUTO_CAPTURE;
         int error;
         PCRE2_SIZE offset;
 
-        p->code = pcre2_compile((PCRE2_SPTR)regex, len,
-                                PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_DOTALL | PCRE2_NEVER_UTF |
-                                        PCRE2_NO_AUTO_CAPTURE,
-                                &error, &offset, NULL);
-        if (p->code)
+        p->code = pcre2_compile((PCRE2_SPTR)regex, len, options | PCRE2_ENDANCHORED, &error, &offset, NULL);
+        if (p->code && p->anchored)
+                p->open_code = pcre2_compile((PCRE2_SPTR)regex, len, options, &error, &offset, NULL);
+        if (p->code && (p->open_code || !p->anchored))
                 return 0;
+        pcre2_code_free(p->code);
+        p->code = NULL;
         /* A checked pattern compiles unless it is too large for PCRE2's offsets. */
         return error == PCRE2_ERROR_NOMEMORY || error == PCRE2_ERROR_HEAP_FAILED ? -ENOMEM : -EINVAL;
 }
@@ -227,7 +229,7 @@ int pattern_compile(const char *text, struct pattern *ret)
 int pattern_compile_glob(const char *text, bool path, struct pattern *ret)
 {
         _cleanup_strbuf_ struct strbuf regex = STRBUF_NULL;
-        struct pattern p = { .kind = PATTERN_REGEX, .text = text, .anchored = true };
+        struct pattern p = { .kind = PATTERN_REGEX, .text = text };
         const char *end = text + strlen(text);
         int r;
 
@@ -235,6 +237,7 @@ int pattern_compile_glob(const char *text, bool path, struct pattern *ret)
                 return -EINVAL;
         if (!pattern_is_glob(text)) {
                 p.kind = PATTERN_NAME;
+                p.anchored = true;
                 p.literal = strdup(text);
                 p.literal_len = (size_t)(end - text);
                 if (!p.literal)
@@ -251,6 +254,7 @@ int pattern_compile_glob(const char *text, bool path, struct pattern *ret)
         r = compile_regex(strbuf_str(&regex), regex.len, &p);
         if (r < 0)
                 return r;
+        p.anchored = true;
         *ret = p;
         return 0;
 }
@@ -259,6 +263,7 @@ void pattern_done(struct pattern *p)
 {
         free((char *)p->literal);
         pcre2_code_free(p->code);
+        pcre2_code_free(p->open_code);
         *p = (struct pattern){};
 }
 
@@ -298,21 +303,26 @@ static void scratch_free(void *p, void *userdata)
                 free(p);
 }
 
-static bool regex_match(const pcre2_code *code, const char *candidate, size_t len)
+static int regex_run(const pcre2_code *code, const char *candidate, size_t len, uint32_t options)
 {
         struct scratch scratch;
         pcre2_general_context *context;
         pcre2_match_data *block;
-        int r = PCRE2_ERROR_NOMATCH;
+        int r = PCRE2_ERROR_NOMEMORY;
 
         scratch.used = 0;
         context = pcre2_general_context_create(scratch_alloc, scratch_free, &scratch);
         block = context ? pcre2_match_data_create(1, context) : NULL;
         if (block)
-                r = pcre2_match(code, (PCRE2_SPTR)candidate, len, 0, PCRE2_NO_JIT, block, NULL);
+                r = pcre2_match(code, (PCRE2_SPTR)candidate, len, 0, PCRE2_NO_JIT | options, block, NULL);
         pcre2_match_data_free(block);
         pcre2_general_context_free(context);
-        return r >= 0;
+        return r;
+}
+
+static bool regex_match(const pcre2_code *code, const char *candidate, size_t len)
+{
+        return regex_run(code, candidate, len, 0) >= 0;
 }
 
 bool pattern_match(const struct pattern *p, const char *candidate, size_t len, bool is_dir)
@@ -346,4 +356,23 @@ bool pattern_match_path(const struct pattern *p, const char *rel, size_t len, bo
                 name = stop + 1;
         }
         return false;
+}
+
+/*
+ * A partial match is one that came to the end of the subject and could have gone
+ * on: what matches something below is never called "no match", since up to the end
+ * of the directory's path the search is the same.
+ */
+bool pattern_may_match_below(const struct pattern *p, const char *rel, size_t len)
+{
+        _cleanup_free_ char *subject = NULL;
+
+        if (!p->anchored || p->kind != PATTERN_REGEX || len == 0)
+                return true;
+        subject = malloc(len + 1);
+        if (!subject)
+                return true;
+        memcpy(subject, rel, len);
+        subject[len] = '/';
+        return regex_run(p->open_code, subject, len + 1, PCRE2_PARTIAL_HARD) != PCRE2_ERROR_NOMATCH;
 }

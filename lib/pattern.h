@@ -28,6 +28,7 @@ struct pattern {
         const char *literal; /* NAME and EXT: malloc'ed bytes to compare */
         size_t literal_len;
         void *code;          /* REGEX: pcre2_code */
+        void *open_code;     /* anchored REGEX: the same without an end, which PCRE2 refuses partial matches with */
 };
 
 /* What is wrong with a pattern, as one sentence with the cure ("braces are not
@@ -56,6 +57,12 @@ bool pattern_match(const struct pattern *p, const char *candidate, size_t len, b
  * authority that the matcher's index is tested against.
  */
 bool pattern_match_path(const struct pattern *p, const char *rel, size_t len, bool is_dir);
+
+/*
+ * Can p match something below the directory rel ("" = the path itself), at any
+ * depth?  True when in doubt.
+ */
+bool pattern_may_match_below(const struct pattern *p, const char *rel, size_t len);
 
 /* Globs of actors (exe, unit, ...): '*', '?', '[...]'; with path set '*' does
  * not cross '/', '**' does and '\' escapes; else '*' matches anything and '\' is

@@ -41,6 +41,21 @@ struct coverage { /* one a filesystem that a rule reaches */
         const char *how;    /* "filesystem mark", or the reason it is not */
 };
 
+/* What became of one path of a global ignore: plan_ignores(). */
+enum ignore_done {
+        IGNORE_IN_KERNEL,      /* by a mark in wanted */
+        IGNORE_NOT_ASKED,      /* no mark asks for it on that filesystem or mount */
+        IGNORE_UNTIL_MODIFIED, /* by a mark that goes with the first change */
+        IGNORE_IN_USERSPACE,
+};
+struct plan_ignore {
+        const struct clause *ignore; /* of the rules */
+        const char *path;
+        enum ignore_done done;
+        const char *reason; /* or NULL */
+};
+const char *ignore_done_name(enum ignore_done d) _pure_; /* "kernel", "not asked for", ... */
+
 struct plan {
         struct arena *arena;
         struct markset wanted;
@@ -48,6 +63,8 @@ struct plan {
         size_t n_gaps;
         struct coverage *coverage; /* sorted by fs */
         size_t n_coverage;
+        struct plan_ignore *ignores; /* in the order of the rules */
+        size_t n_ignores;
         struct strings prices; /* of dear marks: "/: modify for /etc (asked for by etc) makes every small write ..." */
 };
 

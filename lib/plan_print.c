@@ -47,6 +47,18 @@ const char *coverage_state_name(enum coverage_state s)
         return names[s];
 }
 
+const char *ignore_done_name(enum ignore_done d)
+{
+        static const char *const names[] = {
+                [IGNORE_IN_KERNEL] = "in the kernel",
+                [IGNORE_NOT_ASKED] = "not asked for",
+                [IGNORE_UNTIL_MODIFIED] = "in the kernel until modified",
+                [IGNORE_IN_USERSPACE] = "in userspace",
+        };
+
+        return names[d];
+}
+
 static void print_text(const char *s, struct strbuf *out)
 {
         escape_text(s, strlen(s), out);
@@ -109,6 +121,13 @@ static void print_gap(const struct gap *g, struct strbuf *out)
         strbuf_addc(out, '\n');
 }
 
+static void print_ignore(const struct plan_ignore *i, struct strbuf *out)
+{
+        strbuf_addf(out, "  %s, ", i->ignore->name);
+        print_text(i->path, out);
+        strbuf_addf(out, ": %s%s%s\n", ignore_done_name(i->done), i->reason ? ", " : "", i->reason ? i->reason : "");
+}
+
 void plan_print(const struct plan *p, const struct world *world, struct strbuf *out)
 {
         strbuf_adds(out, "marks:\n");
@@ -116,6 +135,10 @@ void plan_print(const struct plan *p, const struct world *world, struct strbuf *
         strbuf_adds(out, "coverage:\n");
         for (size_t i = 0; i < p->n_coverage; i++)
                 print_coverage(&p->coverage[i], world, out);
+        if (p->n_ignores > 0)
+                strbuf_adds(out, "ignores:\n");
+        for (size_t i = 0; i < p->n_ignores; i++)
+                print_ignore(&p->ignores[i], out);
         if (p->n_gaps > 0)
                 strbuf_adds(out, "gaps:\n");
         for (size_t i = 0; i < p->n_gaps; i++)

@@ -58,6 +58,7 @@ struct world_path {
         const char *inside;   /* path inside that mount's filesystem */
         uint32_t type;        /* TYPE_ bit when it exists, of what it leads to */
         struct handle handle; /* of what it leads to; len 0 when not known */
+        uint32_t nlink;       /* names of what it leads to; 0 when not known */
 };
 
 enum name_kind { NAME_USER, NAME_GROUP };
@@ -167,7 +168,7 @@ int world_canonical_path(const struct world *w, uint32_t fs, const char *inside,
  *
  *   mount ID PARENT MAJ:MIN ROOT MOUNTPOINT FSTYPE SOURCE [noexec,ro,pseudo,network]
  *   fs MAJ:MIN [fsid=HEX] [error=EOPNOTSUPP]
- *   path PATH [exists] [type=file] [resolved=P] [link=P]... [error=EACCES] [handle=HEX]
+ *   path PATH [exists] [type=file] [links=1] [resolved=P] [link=P]... [error=EACCES] [handle=HEX]
  *   user NAME [ID]
  *   group NAME [ID]
  *   kernel NAME...

@@ -190,6 +190,13 @@ static int read_path_fact(struct reader *r, char *word, struct world_path *p, co
                 p->type = vocab_type_parse(word + 5);
                 if (p->type == 0)
                         return bad(r, "no such type", word);
+                p->nlink = p->nlink == 0 ? 1 : p->nlink;
+        } else if (strncmp(word, "links=", 6) == 0) {
+                uint64_t n;
+
+                if (!parse_number(word + 6, 10, UINT32_MAX, &n))
+                        return bad(r, "not a number", word);
+                p->nlink = (uint32_t)n;
         } else if (strncmp(word, "resolved=/", 10) == 0) {
                 p->resolved = word + 9;
         } else if (strncmp(word, "link=/", 6) == 0) {

@@ -21,6 +21,7 @@ core_unit_tests = \
 	%D%/unit/test-decode \
 	%D%/unit/test-diag \
 	%D%/unit/test-escape \
+	%D%/unit/test-dirtree \
 	%D%/unit/test-event \
 	%D%/unit/test-fdinfo \
 	%D%/unit/test-generation \
@@ -56,6 +57,8 @@ daemon_unit_tests = \
 	%D%/unit/test-conf-read \
 	%D%/unit/test-control \
 	%D%/unit/test-fan-group \
+	%D%/unit/test-ignores \
+	%D%/unit/test-ignores-random \
 	%D%/unit/test-pipeline \
 	%D%/unit/test-reporter \
 	%D%/unit/test-resolve \
@@ -73,6 +76,8 @@ TESTS += $(core_unit_tests) $(daemon_unit_tests) $(model_tests)
 endif
 # a watched tmpfs and a reporter that remembers
 street_fixture = %D%/unit/street_fixture.c %D%/unit/street_fixture.h
+# the same with marks, transactions and ignores
+ignore_fixture = %D%/unit/ignore_fixture.c %D%/unit/ignore_fixture.h
 # what a test links that names nothing itself (its source is its own name + .c)
 LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
@@ -84,6 +89,10 @@ tests_unit_test_resolve_SOURCES = %D%/unit/test-resolve.c $(street_fixture)
 tests_unit_test_resolve_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_pipeline_SOURCES = %D%/unit/test-pipeline.c $(street_fixture)
 tests_unit_test_pipeline_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_ignores_SOURCES = %D%/unit/test-ignores.c $(ignore_fixture)
+tests_unit_test_ignores_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_ignores_random_SOURCES = %D%/unit/test-ignores-random.c $(ignore_fixture)
+tests_unit_test_ignores_random_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_reporter_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_sink_journal_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_sink_stdout_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "plan.h"
+#include "plan_ignore.h"
 #include "strbuf.h"
 
 static bool read_file(const char *path, struct conf_text *ret)
@@ -50,6 +50,7 @@ int main(int argc, char *argv[])
         _cleanup_(settings_freep) struct settings *settings = NULL;
         _cleanup_(world_freep) struct world *world = NULL;
         _cleanup_(plan_freep) struct plan *plan = NULL;
+        _cleanup_(matcher_freep) struct matcher *matcher = NULL;
         _cleanup_strbuf_ struct strbuf out = STRBUF_NULL;
         _cleanup_diag_ struct diag diag = DIAG_NULL;
 
@@ -61,7 +62,9 @@ int main(int argc, char *argv[])
         if (rules_parse(&rule_text, 1, &diag, &rules) < 0 ||
             settings_parse(&settings_text, argc == 4, &diag, &settings) < 0 ||
             world_parse_text(world_text.text, world_text.len, &diag, &world) < 0 ||
-            plan_build(rules, settings, world, &plan) < 0) {
+            plan_build(rules, settings, world, &plan) < 0 ||
+            matcher_build(rules, settings, world, &matcher) < 0 ||
+            plan_ignores(plan, rules, settings, matcher) < 0) {
                 print_findings(&diag);
                 return 1;
         }

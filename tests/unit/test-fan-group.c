@@ -255,17 +255,17 @@ static void test_marks(void **state)
         go_to(m, &wanted);
         assert_int_equal(marks_groups(m, &groups), 2);
         assert_int_equal(fan_group_key(groups[1])->kind, GROUP_MOUNT);
-        assert_int_equal(marks_verify(m, NULL), 0);
+        assert_int_equal(marks_verify(m, NULL, NULL), 0);
 
         want(&less, &main_group, fs_object(TOP), TOP, FAN_DELETE);
         go_to(m, &less);
         assert_int_equal(marks_groups(m, &groups), 1);
         assert_int_equal(marks_placed(m)->n, 1);
-        assert_int_equal(marks_verify(m, NULL), 0);
+        assert_int_equal(marks_verify(m, NULL, NULL), 0);
 
         go_to(m, &none);
         assert_int_equal(marks_groups(m, &groups), 1);
-        assert_int_equal(marks_verify(m, NULL), 0);
+        assert_int_equal(marks_verify(m, NULL, NULL), 0);
 }
 
 /* The kernel drops the marks of what is unmounted; verification notices, and a
@@ -283,14 +283,14 @@ static void test_unmount(void **state)
         want(&wanted, &main_group, fs_object(TOP "/again"), TOP "/again", FAN_CREATE);
         go_to(m, &wanted);
         must(umount(TOP "/again"));
-        assert_int_equal(marks_verify(m, &report), 1);
+        assert_int_equal(marks_verify(m, NULL, &report), 1);
         assert_memory_equal(strbuf_str(&report), "gone: filesystem ", 17);
         assert_int_equal(marks_placed(m)->n, 0);
 
         must(mount("tmpfs", TOP "/again", "tmpfs", 0, NULL));
         wanted.marks[0].object = fs_object(TOP "/again");
         go_to(m, &wanted);
-        assert_int_equal(marks_verify(m, NULL), 0);
+        assert_int_equal(marks_verify(m, NULL, NULL), 0);
         assert_int_equal(marks_placed(m)->n, 1);
         must(umount(TOP "/again"));
         must(rmdir(TOP "/again"));
@@ -447,7 +447,7 @@ static void test_silent(void **state)
         assert_int_equal(probe_path(w, root, TOP "/link", arena, &path), 0);
         assert_true(path.exists);
         probe_filesystem(root, TOP, &kernel, &fs);
-        fd = mark_path_open(&op.object, TOP);
+        fd = mark_path_open(&op.object, TOP, false);
         must(fd);
         assert_int_equal(read_all(g), 0);
 }

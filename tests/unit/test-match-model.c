@@ -14,6 +14,7 @@
 #include "match.h"
 #include "pattern.h"
 #include "strbuf.h"
+#include "unwanted.h"
 
 #define N_RULE_SETS 400
 #define N_QUERIES 150
@@ -39,6 +40,7 @@ static const uint32_t event_bits[] = {
 static const uint32_t type_bits[] = { TYPE_FILE, TYPE_DIRECTORY, TYPE_FIFO };
 
 static uint64_t random_state;
+static size_t n_left_out, n_nowhere; /* that the property had something to say */
 
 static uint32_t random_below(uint32_t n)
 {
@@ -402,6 +404,43 @@ static void check_upper_bound(const struct matcher *m, const struct match_query 
         match_hits_done(&bound);
 }
 
+/* The events of a query that an ignore mask on this directory would leave out. */
+static void check_left_out(const struct matcher *m, const struct match_query *q, const struct match_path *dir,
+                           uint32_t possible, const struct match_hits *hits)
+{
+        struct unwanted u;
+
+        assert_int_equal(unwanted_in_dir(m, dir, &u), 0);
+        if (hits->events & u.events & possible)
+                print_message("# in %u:%.*s unwanted %x (%d), but %x of %s is reported\n", dir->fs, (int)dir->len,
+                              dir->path, u.events, u.reason, hits->events, q->path.path);
+        assert_int_equal(hits->events & u.events & possible, 0);
+        n_left_out += (q->events & u.events & possible) != 0;
+}
+
+/* What is called unwanted is never reported: of the directory, its entries, its children. */
+static void check_unwanted(const struct matcher *m, const struct match_query *q, const struct match_hits *hits)
+{
+        const char *slash = memrchr(q->path.path, '/', q->path.len);
+        struct match_path parent = q->path;
+        struct unwanted u;
+
+        parent.len = MAX_OF((size_t)(slash - q->path.path), (size_t)1);
+        if (q->is_dir)
+                check_left_out(m, q, &q->path, UNWANTED_SELF, hits);
+        if (q->path.len > 1)
+                check_left_out(m, q, &parent, UNWANTED_ENTRY | UNWANTED_CHILD, hits);
+        if (!q->is_dir && q->old_path.fs == WORLD_NONE) {
+                assert_int_equal(unwanted_of_file(m, &q->path, &u), 0);
+                assert_int_equal(hits->events & u.events, 0);
+        }
+        if (unwanted_on_fs(m, q->path.fs) & hits->events && q->old_path.fs == WORLD_NONE)
+                print_message("# nothing of %x is wanted on %u, but %x of %s is\n", unwanted_on_fs(m, q->path.fs),
+                              q->path.fs, hits->events, q->path.path);
+        assert_true(!(unwanted_on_fs(m, q->path.fs) & hits->events) || q->old_path.fs != WORLD_NONE);
+        n_nowhere += (unwanted_on_fs(m, q->path.fs) & q->events) != 0;
+}
+
 static size_t run_queries(struct naive *n, struct matcher *m, struct match_hits *hits, uint64_t seed)
 {
         struct arena *arena = arena_new();
@@ -428,6 +467,8 @@ static size_t run_queries(struct naive *n, struct matcher *m, struct match_hits 
                 n->facts = &facts;
                 n_hits += compare(n, m, hits, seed);
                 check_upper_bound(m, &q, hits);
+                if (!(q.events & EV_RENAME))
+                        check_unwanted(m, &q, hits);
         }
         arena_free(arena);
         return n_hits;
@@ -455,7 +496,10 @@ static void test_index_is_the_meaning(void **state)
                 matcher_free(m);
                 arena_free(rules->arena);
         }
-        print_message("# %zu hits compared\n", n_hits);
+        print_message("# %zu hits compared, %zu events left out by a directory, %zu by a filesystem\n", n_hits,
+                      n_left_out, n_nowhere);
+        assert_true(n_left_out > N_RULE_SETS);
+        assert_true(n_nowhere > N_RULE_SETS / 10);
         assert_true(n_hits > N_RULE_SETS);
         match_hits_done(&hits);
 }

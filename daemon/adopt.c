@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A directory with an ignore mark was moved to where rules look: between the move and
+ * the removal of the mark nothing was told.  So it is listed, after the removal, and
+ * what is new there is held against the queue: what no event tells of is recorded
+ * from the look itself (FAWATCH_ORIGIN=scan).  What was made and removed again
+ * meanwhile is not known.
+ */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/fanotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fdutil.h"
+#include "hash.h"
+#include "lru.h"
+#include "pipeline_internal.h"
+#include "unwanted.h"
+
+/* As many entries wait for the queue at a time; what is over is recorded without. */
+#define MAX_WAITING 65536u
+#define KEY_MAX     (8u + 4u + 128u + 256u)
+
+struct found {
+        uint32_t fs;
+        uint32_t events;
+        bool is_dir;
+        uint64_t told[2]; /* as is_told() asks for create and changed; 0 = not known */
+        struct object object;
+        size_t path_len;
+        char path[];
+};
+
+struct adopt {
+        struct lru *found; /* by directory and name */
+        uint64_t left;     /* events queued before the last look and not judged yet */
+        struct pipeline *pipeline;
+        bool dropping; /* what leaves the table is recorded, else it is told by an event */
+};
+
+static const struct actor nobody = {
+        .uid = ID_UNKNOWN,
+        .euid = ID_UNKNOWN,
+        .gid = ID_UNKNOWN,
+        .egid = ID_UNKNOWN,
+        .loginuid = ID_UNKNOWN,
+};
+
+static void hold_found(struct pipeline *p, const struct found *f)
+{
+        struct held *h = judge_new_held(p);
+        size_t before = p->texts.len;
+
+        if (!h || p->texts.failed) {
+                p->params.counters->events_no_memory++;
+                return;
+        }
+        *h = (struct held){
+                .query = {
+                        .events = f->events, .is_dir = f->is_dir,
+                        .path = { .fs = f->fs, .path = f->path, .len = f->path_len },
+                        .old_path = MATCH_PATH_NONE, .alias = MATCH_PATH_NONE, .unresolved_fs = WORLD_NONE,
+                },
+                .facts = {
+                        .type = f->object.type, .owner_uid = ID_UNKNOWN, .owner_gid = ID_UNKNOWN,
+                        .dir_uid = ID_UNKNOWN, .dir_gid = ID_UNKNOWN,
+                },
+                .object = f->object,
+                .who = { .attribution = ATTRIBUTION_UNKNOWN, .actor = &nobody },
+                .origin = ORIGIN_SCAN,
+                .read_usec = p->params.realtime_usec(),
+        };
+        h->shown = h->query.path;
+        h->shown_at = judge_keep_text(p, f->path, f->path_len);
+        if (p->texts.failed) {
+                p->texts.len = before;
+                p->texts.failed = false;
+                p->params.counters->events_no_memory++;
+                return;
+        }
+        p->n_held++;
+        for (size_t i = 0; i < ELEMENTSOF(f->told); i++)
+                if (f->told[i] != 0)
+                        p->told[f->told[i] % ADOPT_TOLD] = f->told[i];
+        p->params.counters->adopted++;
+}
+
+static void dropped(void *userdata, void *value)
+{
+        struct adopt *a = userdata;
+
+        if (a->dropping)
+                hold_found(a->pipeline, value);
+        free(value);
+}
+
+static struct adopt *begin(struct pipeline *p)
+{
+        struct adopt *a = p->adopt;
+
+        if (a)
+                return a;
+        a = calloc(1, sizeof(*a));
+        if (!a)
+                return NULL;
+        *a = (struct adopt){ .pipeline = p, .dropping = true };
+        if (lru_new(MAX_WAITING, SIZE_MAX, dropped, a, &a->found) < 0) {
+                free(a);
+                return NULL;
+        }
+        return p->adopt = a;
+}
+
+/* Everything that can be queued by now: the rest of what was read, and what the kernel has. */
+static void count_queue(struct pipeline *p)
+{
+        size_t done = p->n_judged + 1; /* with the one that is being judged */
+        size_t current = p->current->n_events > done ? p->current->n_events - done : 0;
+
+        p->adopt->left = current + p->next->n_events + (p->group ? fan_group_waiting(p->group) : 0);
+}
+
+static size_t key_of(const struct fan_handle *dir, const char *name, size_t len, uint8_t key[static KEY_MAX])
+{
+        size_t n = MIN_OF(dir->len, 128u), m = MIN_OF(len, (size_t)256);
+
+        memcpy(key, &dir->fsid, 8);
+        memcpy(key + 8, &dir->type, 4);
+        memcpy(key + 12, dir->bytes, n);
+        memcpy(key + 12 + n, name, m);
+        return 12 + n + m;
+}
+
+/* One thing that was told of one object under one name, as a number: the handle of an object is never used
+ * again, so that two that are equal are the same. */
+static uint64_t hash_told(const struct fan_handle *dir, const char *name, size_t len,
+                          const struct fan_handle *object, uint32_t event)
+{
+        uint64_t h = hash_mix(dir->fsid, event);
+
+        h = hash_mix(h, hash_bytes((const char *)dir->bytes, dir->len));
+        h = hash_mix(h, hash_bytes((const char *)object->bytes, object->len));
+        return hash_mix(h, hash_bytes(name, len));
+}
+
+static uint64_t usec_of(const struct statx_timestamp *t)
+{
+        return (uint64_t)t->tv_sec * USEC_PER_SEC + t->tv_nsec / NSEC_PER_USEC;
+}
+
+/* What its times say happened to it since. */
+static uint32_t events_since(const struct statx *stx, uint64_t since)
+{
+        bool is_file = S_ISREG(stx->stx_mode);
+        bool content = is_file && stx->stx_size > 0 && usec_of(&stx->stx_mtime) >= since;
+
+        if (usec_of(&stx->stx_ctime) < since)
+                return 0;
+        if (!(stx->stx_mask & STATX_BTIME) || usec_of(&stx->stx_btime) >= since)
+                return EV_CREATE | (content ? EV_CHANGED : 0);
+        if (usec_of(&stx->stx_mtime) < since)
+                return EV_ATTRIB;
+        return is_file ? EV_CHANGED : 0; /* of a directory: an entry came or went */
+}
+
+static struct object object_of(const struct statx *stx)
+{
+        return (struct object){
+                .known = true,
+                .type = vocab_type_of_mode(stx->stx_mode),
+                .dev_major = stx->stx_dev_major,
+                .dev_minor = stx->stx_dev_minor,
+                .ino = stx->stx_ino,
+                .mode = stx->stx_mode,
+                .uid = stx->stx_uid,
+                .gid = stx->stx_gid,
+                .size = stx->stx_size,
+                .nlink = stx->stx_nlink,
+        };
+}
+
+static struct found *make_found(const struct match_path *path, const char *name, const struct statx *stx,
+                                uint32_t events)
+{
+        size_t len = strlen(name), total = path->len + (len > 0) + len;
+        struct found *f = malloc(sizeof(*f) + total + 1);
+        bool root = path->len == 1;
+
+        if (!f)
+                return NULL;
+        *f = (struct found){
+                .fs = path->fs,
+                .events = events,
+                .is_dir = S_ISDIR(stx->stx_mode),
+                .object = object_of(stx),
+        };
+        memcpy(f->path, path->path, path->len);
+        f->path_len = path->len;
+        if (len > 0) {
+                if (!root)
+                        f->path[f->path_len++] = '/';
+                memcpy(f->path + f->path_len, name, len);
+                f->path_len += len;
+        }
+        f->path[f->path_len] = '\0';
+        return f;
+}
+
+/* File times tick: what happened just before a mark was placed looks as if it had happened after, but was
+ * told. */
+static uint32_t told_before(const struct pipeline *p, int dir_fd, const struct fan_handle *dir,
+                            const char *name, uint64_t hashes[static 2])
+{
+        static const uint32_t events[] = { EV_CREATE, EV_CHANGED };
+        uint32_t told_events = 0;
+        union {
+                struct file_handle header;
+                uint8_t room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+        } fh = { .header.handle_bytes = MAX_HANDLE_SZ };
+        struct fan_handle object = { .fsid = dir->fsid };
+        int mount_id;
+
+        if (name_to_handle_at(dir_fd, name, &fh.header, &mount_id, 0) < 0)
+                return 0;
+        object.type = fh.header.handle_type;
+        object.len = fh.header.handle_bytes;
+        object.bytes = fh.room + offsetof(struct file_handle, f_handle);
+        for (size_t i = 0; i < ELEMENTSOF(events); i++) {
+                hashes[i] = hash_told(dir, name, strlen(name), &object, events[i]);
+                if (p->told[hashes[i] % ADOPT_TOLD] == hashes[i])
+                        told_events |= events[i];
+        }
+        return told_events;
+}
+
+#define ASKED (STATX_BASIC_STATS | STATX_BTIME)
+
+static void look_at_entry(struct pipeline *p, int dir_fd, const struct fan_handle *dir,
+                          const struct match_path *path, const char *name, uint64_t since)
+{
+        uint8_t key[KEY_MAX];
+        size_t key_len = key_of(dir, name, strlen(name), key);
+        struct statx stx;
+        struct found *f;
+        uint64_t hashes[2] = {};
+        uint32_t events;
+
+        /* found by the look before, and held against the queue already */
+        if (lru_get(p->adopt->found, key, key_len))
+                return;
+        if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, ASKED, &stx) < 0)
+                return;
+        events = events_since(&stx, since);
+        if (events != 0)
+                events &= ~told_before(p, dir_fd, dir, name, hashes);
+        f = events != 0 ? make_found(path, name, &stx, events) : NULL;
+        if (!f)
+                return;
+        memcpy(f->told, hashes, sizeof(hashes));
+        if (lru_put(p->adopt->found, key, key_len, f, 1) < 0) {
+                hold_found(p, f);
+                free(f);
+        }
+}
+
+static bool is_unwanted(const struct pipeline *p, const struct match_path *dir)
+{
+        const uint32_t all = UNWANTED_ENTRY | UNWANTED_CHILD;
+        struct unwanted u;
+
+        return unwanted_in_dir(p->generation->matcher, dir, &u) == 0 && (u.events & all) == all;
+}
+
+void adopt_directory(struct pipeline *p, const struct fan_handle *dir, const struct match_path *path,
+                     uint64_t since_usec)
+{
+        if (is_unwanted(p, path) || !begin(p))
+                return;
+        _cleanup_close_ int handle_fd = resolver_open(p->params.resolver, dir, O_DIRECTORY);
+        int fd = handle_fd < 0 ? -1 : openat(handle_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOATIME);
+        DIR *d = fd < 0 ? NULL : fdopendir(fd);
+        if (!d) {
+                (void)close_fd(fd);
+                return;
+        }
+        for (struct dirent *e; (e = readdir(d));)
+                if (!streq(e->d_name, ".") && !streq(e->d_name, ".."))
+                        look_at_entry(p, fd, dir, path, e->d_name, since_usec);
+        (void)closedir(d);
+        count_queue(p);
+}
+
+/* Of a file by its handle: the event that would tell has its directory and name, which are not known here. */
+void adopt_file(struct pipeline *p, const struct fan_handle *file, const struct match_path *path,
+                uint64_t since_usec)
+{
+        _cleanup_close_ int fd = resolver_open(p->params.resolver, file, 0);
+        struct statx stx;
+        uint8_t key[KEY_MAX];
+        struct found *f;
+
+        if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, ASKED, &stx) < 0 || !S_ISREG(stx.stx_mode) ||
+            usec_of(&stx.stx_mtime) < since_usec || !begin(p))
+                return;
+        f = make_found(path, "", &stx, EV_CHANGED);
+        if (f && lru_put(p->adopt->found, key, key_of(file, "", 0, key), f, 1) < 0) {
+                hold_found(p, f);
+                free(f);
+        }
+        count_queue(p);
+}
+
+static void told(struct adopt *a, const struct fan_handle *h, const struct fan_name *name, uint32_t events)
+{
+        uint8_t key[KEY_MAX];
+        size_t len;
+        struct found *f;
+
+        if (!fan_handle_given(h))
+                return;
+        len = key_of(h, name ? name->p : "", name ? name->len : 0, key);
+        f = lru_get(a->found, key, len);
+        if (!f)
+                return;
+        f->events &= ~events;
+        if (f->events != 0)
+                return;
+        a->dropping = false;
+        (void)lru_remove(a->found, key, len);
+        a->dropping = true;
+}
+
+static void remember(struct pipeline *p, const struct fan_handle *dir, const struct fan_name *name,
+                     const struct fan_handle *object, uint32_t events)
+{
+        if (!fan_handle_given(dir) || !fan_handle_given(object) || !name->p)
+                return;
+        for (uint32_t left = events; left != 0; left &= left - 1) {
+                uint64_t h = hash_told(dir, name->p, name->len, object, left & -left);
+
+                p->told[h % ADOPT_TOLD] = h;
+        }
+        if (p->adopt)
+                told(p->adopt, dir, name, events);
+}
+
+void adopt_judged(struct pipeline *p, const struct fan_event *e)
+{
+        uint32_t events = 0;
+
+        if (p->key.kind != GROUP_MAIN || !p->told)
+                return;
+        if (p->adopt)
+                p->adopt->left -= p->adopt->left > 0;
+        if (e->mask & (FAN_CREATE | FAN_MOVED_TO))
+                events |= EV_CREATE;
+        if (e->mask & (FAN_MODIFY | FAN_CLOSE_WRITE))
+                events |= EV_CHANGED;
+        if (e->mask & FAN_RENAME)
+                remember(p, &e->new_dir, &e->new_name, &e->object, EV_CREATE);
+        else if (events != 0)
+                remember(p, &e->dir, &e->name, &e->object, events);
+        if (p->adopt && (events & EV_CHANGED))
+                told(p->adopt, &e->object, NULL, EV_CHANGED);
+}
+
+void adopt_settle(struct pipeline *p, bool now)
+{
+        struct adopt *a = p->adopt;
+
+        if (a && (now || a->left == 0))
+                adopt_free(p);
+}
+
+void adopt_free(struct pipeline *p)
+{
+        struct adopt *a = p->adopt;
+
+        if (!a)
+                return;
+        p->adopt = NULL;
+        a->dropping = p->generation != NULL;
+        lru_free(a->found);
+        free(a);
+}

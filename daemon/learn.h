@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * Ignore marks that events ask for.  When an event arrives that no rule wants, its
+ * directory gets an ignore mark for exactly the bits that no rule can want there:
+ * one event a directory instead of one a file, and no walk at start.
+ *
+ * Marks follow the inode, rules the name.  So the table also knows the paths: what is
+ * moved loses its mark, and so does everything below it.  It holds the planned ignore
+ * marks too, which move in the same way.
+ *
+ * Only the main group, and only filesystems on which renames are seen.
+ */
+
+#include "counters.h"
+#include "generation.h"
+#include "marks.h"
+#include "plan_ignore.h"
+#include "resolve.h"
+
+struct learn;
+
+struct learn_params {
+        struct counters *counters;
+        struct resolver *resolver;
+        struct marks *marks;
+        uint64_t (*monotonic_usec)(void);
+        uint64_t (*file_usec)(void); /* the clock of file times, CLOCK_REALTIME_COARSE */
+        size_t max_marks;
+        bool evictable; /* FAN_MARK_EVICTABLE is there; else fewer marks are placed, which pin their inodes */
+};
+int learn_new(const struct learn_params *params, struct learn **ret);
+/* The marks stay with their group. */
+void learn_free(struct learn *l);
+DEFINE_CLEANUP(struct learn, learn_free);
+
+/* ---- generations ---- */
+
+/* Before `after` is in force: takes from each learned mark what its rules want, and all of it where its
+ * settings or its filesystem's mark allow none. */
+void learn_correct(struct learn *l, const struct generation *after);
+/* It is in force, and its planned marks are placed. */
+void learn_set_generation(struct learn *l, const struct generation *g);
+
+/* ---- events, in the order of the queue ---- */
+
+/*
+ * An event that no rule wants: of a directory's entry or child, or its own.  path is the directory's.
+ * epoch says how often the queue had been seen empty before the event was read: one that was queued
+ * after its directory's mark was placed shows that the mark is no longer there.
+ */
+void learn_dir(struct learn *l, const struct fan_handle *dir, const struct match_path *path, uint64_t events,
+               uint64_t epoch);
+/* ... of an object that an ignore names as a file. */
+void learn_file(struct learn *l, const struct fan_handle *file, const struct match_path *path,
+                uint64_t events, uint64_t epoch);
+/* The path of a rule leads to this object now, or the object's names are others. */
+void learn_names(struct learn *l, const struct fan_handle *object, const struct match_path *rule_path);
+
+/* A mark that was taken off because its object moved: what happened there since the move was not seen. */
+struct learn_lost {
+        const struct fan_handle *handle;
+        const char *below; /* its path below what was moved: "" or "/a/b" */
+        bool is_dir;
+        uint64_t placed_usec; /* on the clock of file times */
+};
+typedef void (*learn_lost_fn)(void *userdata, const struct learn_lost *lost);
+/* An object, with all below it, has left old_path (its path NULL: nobody knows where it was). */
+void learn_moved(struct learn *l, const struct fan_handle *object, bool is_dir,
+                 const struct match_path *old_path, learn_lost_fn fn, void *userdata);
+/* The object has another name, or may have: an ignore mark on it as a file goes, since that name may be
+ * watched. */
+void learn_linked(struct learn *l, const struct fan_handle *object, learn_lost_fn fn, void *userdata);
+/* Has this object an ignore mark?  A quick question for each rename of a file. */
+bool learn_has(const struct learn *l, const struct fan_handle *object);
+/* The object is no more. */
+void learn_gone(struct learn *l, const struct fan_handle *object);
+/* Events were lost, and renames may have been among them: takes off all that was learned. */
+void learn_reset(struct learn *l);
+
+/* ---- verification, status ---- */
+
+/* Is this a learned mark?  What the kernel has (NULL: nothing) is compared with what we believe; a
+ * difference is repaired by forgetting the mark, taking it off if it is there. */
+enum learn_check { LEARN_UNKNOWN, LEARN_SAME, LEARN_DIFFERENT };
+enum learn_check learn_verify(struct learn *l, const struct mark *actual);
+
+struct learn_status {
+        size_t dirs, files; /* with a mark that was learned */
+        size_t max;
+        int error; /* positive errno of the shortage for which no more are placed now, or 0 */
+};
+void learn_status(const struct learn *l, struct learn_status *ret);
+/* The learned mark of a directory by its path; false when there is none. */
+bool learn_find(const struct learn *l, uint64_t fsid, const char *path, size_t len, struct mark *ret);

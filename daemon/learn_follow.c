@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "learn_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "fan_uapi.h"
+#include "fdutil.h"
+
+/* ---- names ---- */
+
+struct correction {
+        struct learn *l;
+        uint32_t fs;
+        uint64_t fsid, bits;
+};
+
+static bool take_child_bits(void *arg, void *value)
+{
+        struct correction *c = arg;
+        struct learned *e = value;
+
+        if (e->fsid == c->fsid && e->kind == LEARNED_DIR && (e->ignore_mask & FAN_EVENT_ON_CHILD) &&
+            (e->ignore_mask & c->bits))
+                learn_take_off(c->l, e, c->bits);
+        /* without the new interface the mask has the flag */
+        else if (e->fsid == c->fsid && e->kind == LEARNED_DIR && (e->mask & FAN_EVENT_ON_CHILD))
+                learn_take_off(c->l, e, c->bits);
+        return false;
+}
+
+/* A rule's object has other names: events under them bring what the rule wants. */
+static void link_appeared(struct learn *l, uint32_t fs, uint64_t fsid, uint32_t wanted)
+{
+        struct correction c = {
+                .l = l, .fs = fs, .fsid = fsid, .bits = vocab_to_fan(wanted & UNWANTED_CHILD)
+        };
+
+        if ((l->terms[fs].linked & wanted) == wanted)
+                return;
+        l->terms[fs].linked |= wanted;
+        (void)lru_remove_if(l->table, take_child_bits, &c);
+}
+
+void learn_names(struct learn *l, const struct fan_handle *object, const struct match_path *rule_path)
+{
+        const struct mark attrib = { .mask = FAN_ATTRIB };
+        uint32_t fs = rule_path->fs, wanted;
+        struct stat st;
+
+        if (!learn_allowed(l, fs) || unwanted_not_by_alias(l->generation->matcher, rule_path, &wanted) < 0)
+                return;
+        wanted &= vocab_from_fan(l->terms[fs].requested);
+        if (wanted == 0)
+                return;
+        _cleanup_close_ int fd = resolver_open(l->params.resolver, object, 0);
+        if (fd < 0 || fstat(fd, &st) < 0 || S_ISDIR(st.st_mode))
+                return;
+        if (st.st_nlink > 1) {
+                link_appeared(l, fs, object->fsid, wanted);
+        } else if (!(l->terms[fs].requested & FAN_ATTRIB) && !learn_look_up(l, object)) {
+                struct learned *e = learn_enter(l, object, rule_path);
+
+                if (e) {
+                        e->kind = LEARNED_OBJECT;
+                        (void)learn_place(l, e, fd, &attrib);
+                }
+        }
+}
+
+/* ---- moves ---- */
+
+struct moving {
+        struct learned **v;
+        size_t n, cap;
+        bool failed;
+};
+
+static void collect(void *userdata, void *value)
+{
+        struct moving *m = userdata;
+
+        if (m->n == m->cap) {
+                size_t cap = m->cap ? 2 * m->cap : 64;
+                struct learned **v = reallocarray(m->v, cap, sizeof(*v));
+
+                if (!v) {
+                        m->failed = true;
+                        return;
+                }
+                m->v = v;
+                m->cap = cap;
+        }
+        m->v[m->n++] = value;
+}
+
+static void lose(struct learn *l, struct learned *e, size_t skip, learn_lost_fn fn, void *userdata)
+{
+        const struct fan_handle h = learn_handle_of(e);
+        struct learn_lost lost = { .handle = &h,
+                                   .is_dir = e->kind == LEARNED_DIR,
+                                   .placed_usec = e->placed_usec };
+        bool ignored = e->ignore_mask != 0;
+
+        strbuf_reset(&l->scratch);
+        dirtree_path(e->node, &l->scratch);
+        lost.below = l->scratch.len >= skip ? strbuf_str(&l->scratch) + skip : "";
+        if (learn_has_mark(e))
+                learn_take_off(l, e, UINT64_MAX);
+        if (ignored)
+                fn(userdata, &lost);
+        learn_forget(l, e);
+}
+
+static void lose_below(struct learn *l, const struct dirtree_node *node, learn_lost_fn fn, void *userdata)
+{
+        struct moving m = {};
+        size_t len;
+
+        strbuf_reset(&l->scratch);
+        dirtree_path(node, &l->scratch);
+        len = l->scratch.len;
+        dirtree_foreach(node, collect, &m);
+        for (size_t i = 0; i < m.n; i++)
+                lose(l, m.v[i], len, fn, userdata);
+        free(m.v);
+        if (m.failed)
+                learn_reset(l);
+}
+
+void learn_moved(struct learn *l, const struct fan_handle *object, bool is_dir,
+                 const struct match_path *old_path, learn_lost_fn fn, void *userdata)
+{
+        struct learned *own = learn_look_up(l, object);
+        const struct dirtree_node *node;
+
+        if (own) {
+                lose_below(l, own->node, fn, userdata);
+        } else if (is_dir && !old_path->path) {
+                learn_reset(l); /* it may have been above anything */
+                return;
+        }
+        if (!is_dir || !old_path->path)
+                return;
+        node = dirtree_find(l->tree, object->fsid, old_path->path, old_path->len);
+        if (node)
+                lose_below(l, node, fn, userdata);
+}
+
+void learn_linked(struct learn *l, const struct fan_handle *object, learn_lost_fn fn, void *userdata)
+{
+        struct learned *e = learn_look_up(l, object);
+        struct stat st;
+
+        if (!e || e->kind != LEARNED_FILE || e->ignore_mask == 0)
+                return;
+        _cleanup_close_ int fd = resolver_open(l->params.resolver, object, 0);
+        if (fd < 0 || fstat(fd, &st) < 0 || st.st_nlink <= 1)
+                return;
+        strbuf_reset(&l->scratch);
+        dirtree_path(e->node, &l->scratch);
+        lose(l, e, l->scratch.len, fn, userdata);
+}
+
+bool learn_has(const struct learn *l, const struct fan_handle *object)
+{
+        return learn_look_up(l, object);
+}
+
+void learn_gone(struct learn *l, const struct fan_handle *object)
+{
+        struct learned *e = learn_look_up(l, object);
+        struct mark_object o;
+
+        if (!e)
+                return;
+        if (e->planned && learn_object_of(l, object, &o))
+                marks_forget(l->params.marks, &o);
+        e->gone = true;
+        learn_forget(l, e);
+}
+
+void learn_reset(struct learn *l)
+{
+        lru_clear(l->table);
+}
+
+/* ---- generations ---- */
+
+static int new_terms(const struct generation *g, struct ignore_terms **ret_terms, bool **ret_usable)
+{
+        uint32_t n = g->world->n_fs;
+        _cleanup_free_ struct ignore_terms *terms = calloc(n + 1, sizeof(*terms));
+        _cleanup_free_ bool *usable = calloc(n + 1, sizeof(*usable));
+
+        if (!terms || !usable)
+                return -ENOMEM;
+        for (uint32_t i = 0; i < n; i++) {
+                int r = plan_ignore_terms(g->plan, g->settings, g->matcher, i, &terms[i]);
+
+                if (r < 0)
+                        return r;
+                usable[i] = g->world->fs[i].fsid_known && plan_sees_moves(terms[i].requested) &&
+                            !world_fs_may_hang(&g->world->fs[i]);
+        }
+        *ret_terms = STEAL(terms);
+        *ret_usable = STEAL(usable);
+        return 0;
+}
+
+struct correcting {
+        struct learn *l;
+        const struct generation *after;
+        const struct ignore_terms *terms;
+        const bool *usable;
+};
+
+static uint32_t fs_of(const struct world *w, uint64_t fsid)
+{
+        for (uint32_t i = 0; i < w->n_fs; i++)
+                if (w->fs[i].fsid_known && w->fs[i].fsid == fsid)
+                        return i;
+        return WORLD_NONE;
+}
+
+/* Entries that stand for nothing, and rules' own objects, are learned anew. */
+static bool does_not_fit(void *arg, void *value)
+{
+        struct correcting *c = arg;
+        struct learned *e = value;
+        uint32_t fs = fs_of(c->after->world, e->fsid);
+        struct match_path path = { .fs = fs };
+        struct mark m = {};
+        struct unwanted u;
+        int r;
+
+        if (e->planned)
+                return false;
+        if (e->ignore_mask == 0 || fs == WORLD_NONE || !c->usable[fs] || !c->after->settings->kernel_ignores)
+                return true;
+        strbuf_reset(&c->l->scratch);
+        dirtree_path(e->node, &c->l->scratch);
+        path.path = strbuf_str(&c->l->scratch);
+        path.len = c->l->scratch.len;
+        r = e->kind == LEARNED_DIR ? unwanted_in_dir(c->after->matcher, &path, &u)
+                                   : unwanted_of_file(c->after->matcher, &path, &u);
+        if (r < 0 || strbuf_failed(&c->l->scratch))
+                return true;
+        if (e->kind == LEARNED_DIR)
+                plan_ignore_dir(&c->terms[fs], u.events, &m);
+        else if (unwanted_is_named_file(c->after->matcher, &path))
+                plan_ignore_file(&c->terms[fs], u.events, &m);
+        if ((m.ignore_mask & vocab_to_fan(UNWANTED_ALL)) == 0)
+                return true;
+        /* what nobody asks for any more would only cost: it goes, too */
+        if (e->ignore_mask & ~m.ignore_mask)
+                learn_take_off(c->l, e, e->ignore_mask & ~m.ignore_mask);
+        return false;
+}
+
+void learn_correct(struct learn *l, const struct generation *after)
+{
+        _cleanup_free_ struct ignore_terms *terms = NULL;
+        _cleanup_free_ bool *usable = NULL;
+        struct correcting c = { .l = l, .after = after };
+
+        if (!l->generation || lru_count(l->table) == 0)
+                return;
+        if (new_terms(after, &terms, &usable) < 0) {
+                learn_reset(l);
+                return;
+        }
+        c.terms = terms;
+        c.usable = usable;
+        (void)lru_remove_if(l->table, does_not_fit, &c);
+}
+
+static bool is_planned(void *arg, void *value)
+{
+        struct learned *e = value;
+
+        e->gone = e->planned;
+        return e->planned;
+}
+
+/* A planned mark moves as a learned one does. */
+static void enter_planned(struct learn *l, const struct mark *m)
+{
+        const struct world *w = l->generation->world;
+        uint32_t fs = world_find_fs(w, m->object.sdev_major, m->object.sdev_minor);
+        const struct world_path *p = NULL;
+        struct fan_handle h = {
+                .type = m->object.handle.type,
+                .len = m->object.handle.len,
+                .bytes = m->object.handle.bytes,
+        };
+        struct match_path path = { .fs = fs };
+        struct learned *e;
+
+        for (uint32_t i = 0; fs != WORLD_NONE && !p && i < w->n_paths; i++)
+                if (w->paths[i].handle.len == h.len && w->paths[i].handle.type == h.type &&
+                    memcmp(w->paths[i].handle.bytes, h.bytes, h.len) == 0 &&
+                    w->paths[i].mount != WORLD_NONE && w->mounts[w->paths[i].mount].fs == fs)
+                        p = &w->paths[i];
+        if (!p || !w->fs[fs].fsid_known)
+                return;
+        h.fsid = w->fs[fs].fsid;
+        path.path = p->inside;
+        path.len = strlen(p->inside);
+        e = learn_look_up(l, &h);
+        if (e) {
+                e->gone = true; /* the kernel has one mark for both, which is the planned one now */
+                learn_forget(l, e);
+        }
+        e = learn_enter(l, &h, &path);
+        if (!e)
+                return;
+        e->planned = true;
+        e->kind = p->type == TYPE_DIRECTORY ? LEARNED_DIR
+                  : m->ignore_mask != 0     ? LEARNED_FILE
+                                            : LEARNED_OBJECT;
+        e->mask = m->mask;
+        e->ignore_mask = m->ignore_mask;
+        e->placed_usec = l->params.file_usec();
+        e->epoch = UINT64_MAX - EPOCHS_TO_BE_SURE;
+}
+
+void learn_set_generation(struct learn *l, const struct generation *g)
+{
+        const struct markset *placed = marks_placed(l->params.marks);
+        struct ignore_terms *terms;
+        bool *usable;
+
+        if (new_terms(g, &terms, &usable) < 0) {
+                terms = calloc(g->world->n_fs + 1, sizeof(*terms));
+                usable = calloc(g->world->n_fs + 1, sizeof(*usable));
+        }
+        free(l->terms);
+        free(l->usable);
+        l->terms = terms;
+        l->usable = usable;
+        l->generation = g;
+        (void)lru_remove_if(l->table, is_planned, NULL);
+        for (size_t i = 0; i < placed->n; i++)
+                if (placed->marks[i].object.kind == MARK_INODE)
+                        enter_planned(l, &placed->marks[i]);
+}

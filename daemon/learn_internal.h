@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/* The table of learned marks in two files: learn.c places marks and takes them off, learn_follow.c keeps them
+ * true while things move and rules change. */
+
+#include "dirtree.h"
+#include "learn.h"
+#include "lru.h"
+
+/* How often the queue must have been seen empty since a mark was placed: the window that was judged
+ * then, and the next one, may have been read before. */
+#define EPOCHS_TO_BE_SURE 3u
+
+struct learned {
+        struct dirtree_node *node;
+        uint64_t mask, ignore_mask; /* placed; both 0: nothing can be ignored here */
+        uint64_t epoch;
+        uint64_t placed_usec;            /* on the clock of file times, not later than that */
+        uint64_t renew_usec, pause_usec; /* monotonic */
+        enum {
+                LEARNED_DIR,
+                LEARNED_FILE,
+                LEARNED_OBJECT
+        } kind;       /* OBJECT: a rule's own, for its attrib alone */
+        bool planned; /* in the plan's marks: pinned */
+        bool evictable;
+        bool gone; /* no call is needed to forget it */
+        uint64_t fsid;
+        int32_t type;
+        uint32_t len;
+        uint8_t bytes[];
+};
+
+struct learn {
+        struct learn_params params;
+        const struct generation *generation;
+        struct ignore_terms *terms; /* by filesystem */
+        bool *usable;               /* by filesystem: marks can be kept true there */
+        struct lru *table;          /* of struct learned, by handle */
+        struct dirtree *tree;       /* by path */
+        size_t n[3];                /* learned, by kind, with a mark */
+        size_t max;
+        struct strbuf scratch;
+        int error;
+        uint64_t retry_usec;
+};
+
+struct fan_handle learn_handle_of(const struct learned *e);
+struct learned *learn_look_up(const struct learn *l, const struct fan_handle *h);
+/* A new entry, without a mark, at this path; what hung there before was another object of that name and is
+ * forgotten.  NULL when memory is short. */
+struct learned *learn_enter(struct learn *l, const struct fan_handle *h, const struct match_path *path);
+/* Takes its mark off, unless gone is set, and frees it. */
+void learn_forget(struct learn *l, const struct learned *e);
+bool learn_has_mark(const struct learned *e);
+/* Around each change of the masks of an entry: keeps the numbers for the status. */
+void learn_count(struct learn *l, const struct learned *e, bool more);
+/* May marks be learned on this filesystem? */
+bool learn_allowed(const struct learn *l, uint32_t fs);
+bool learn_object_of(const struct learn *l, const struct fan_handle *h, struct mark_object *ret);
+/* Adds to the mark of e; fd is of its object.  0 or a negative errno. */
+int learn_place(struct learn *l, struct learned *e, int fd, const struct mark *m);
+/* Takes these ignored bits, and for a whole mark its mask too, off. */
+void learn_take_off(struct learn *l, struct learned *e, uint64_t bits);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+/*
+ * The whole street with its marks and its table of ignores, on one filesystem in a
+ * mount namespace of the test's own; records are remembered as lines.
+ */
+
+#include "generation.h"
+#include "learn.h"
+#include "reload.h"
+
+#define IGNORE_ROOT "/mnt"
+
+struct ignore_street {
+        struct street street;
+        struct generation *generation;
+        bool kernel_ignores, legacy;
+        size_t world_changes;
+};
+
+/* Enters the namespace; a sentence on why not, or NULL. */
+const char *ignore_enter(void);
+/* An empty filesystem at IGNORE_ROOT: "tmpfs", or "ext4" on a file in another tmpfs. */
+void ignore_mount(const char *fstype);
+void ignore_unmount(void);
+
+void ignore_open(struct ignore_street *s, const char *rules, bool kernel_ignores);
+/* The same without FAN_MARK_IGNORE and FAN_MARK_EVICTABLE. */
+void ignore_open_legacy(struct ignore_street *s, const char *rules);
+void ignore_load(struct ignore_street *s, const char *rules);
+void ignore_close(struct ignore_street *s);
+/* Dispatches until the queue is empty. */
+void ignore_run(struct ignore_street *s);
+
+/* What was recorded since ignore_clear(): "EVENTS PATH[ <- OLD][ scan]", one a line, in order. */
+const char *ignore_lines(void);
+size_t ignore_n_lines(void);
+const char *ignore_line(size_t i);
+void ignore_clear(void);
+
+/* The marks of the main group as the kernel has them, inode marks only, sorted: one line each. */
+size_t ignore_kernel_marks(struct ignore_street *s, struct markset *ret);
+
+/* In a child, so that it is not the daemon's own: runs fn to its end, or in the background. */
+void ignore_do(void (*fn)(void *arg), void *arg);
+pid_t ignore_start(void (*fn)(void *arg), void *arg);
+void ignore_wait(pid_t pid);
+
+void ignore_write(const char *path, const char *text);
