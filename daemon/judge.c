@@ -308,8 +308,8 @@ static void learn(struct pipeline *p, const struct sight *s)
         }
         if (s->e->mask & FAN_ONDIR)
                 learn_dir(p, s);
-        if (s->e->mask & FAN_OPEN_EXEC)
-                attributor_exec(p->params.attributor, s->e->pid);
+        if ((s->e->mask & FAN_OPEN_EXEC) && p->key.kind == GROUP_MAIN)
+                attributor_exec(p->params.attributor, s->e->pid, &s->e->object, s->e->mask != FAN_OPEN_EXEC);
 }
 
 /* ---- hold what may be wanted ---- */
@@ -390,6 +390,9 @@ static void attribute(struct pipeline *p, const struct sight *s, struct attribut
                 .exec_unordered = window_exec_unordered(p->current, e->pid, s->at),
                 .is_exec = e->mask & FAN_OPEN_EXEC,
                 .other_queue = p->key.kind != GROUP_MAIN,
+                /* a name is made once, and removed once */
+                .once = (e->mask & ~(uint64_t)FAN_ONDIR) == FAN_CREATE || (e->mask & ~(uint64_t)FAN_ONDIR) == FAN_DELETE,
+                .file = &e->object,
         };
 
         attributor_find(p->params.attributor, &q, ret);

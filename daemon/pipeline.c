@@ -173,6 +173,9 @@ static struct drained *drained_of(struct pipeline *p, const struct fan_group *g)
 static int fill(struct pipeline *p, struct window *w)
 {
         size_t before = w->len;
+
+        if (before == 0)
+                w->since_usec = p->key.kind == GROUP_MAIN ? attributor_queue_empty_usec(p->params.attributor) : 0;
         int r = window_fill(w, p->group, &p->params.counters->events_bad);
 
         if (w->len > before || w->len == 0)
@@ -239,7 +242,7 @@ static void end_window(struct pipeline *p)
 /* Judges the current window, reads the next one, and writes the records of the first. */
 static int round_trip(struct pipeline *p, struct drained *d)
 {
-        attributor_begin_batch(p->params.attributor, d->usec);
+        attributor_begin_batch(p->params.attributor, MAX_OF(d->usec, p->current->since_usec));
         judge_window(p);
 
         int r = fill(p, p->next);
