@@ -191,16 +191,14 @@ void proctable_thread(struct proctable *t, int32_t pid, int change, uint64_t ns)
 
 /* ---- exec ---- */
 
-/* What was read of the program before: was it that one, and not the one that begins here? */
+/* What was read of the program before: was it that one, and not the one that begins here?
+ * The file is read last: if it is another than the later program's, all is right. */
 static void doubt_reading(struct proctable *t, struct proc_image *before, const struct proc_image *after)
 {
         if (!before->executed || !before->known || before->read_ns + EXEC_NS < after->begin_ns)
                 return;
-        /* the file is read last: if it is another than the later program's, all is right */
-        if (!after->known || !before->exe_file)
+        if (!after->known || !before->exe_file || before->exe_file == after->exe_file)
                 image_wipe(t, before);
-        else if (before->exe_file == after->exe_file)
-                image_wipe_words(t, before);
 }
 
 void proctable_exec(struct proctable *t, int32_t pid, uint64_t ns, const struct proc_facts *facts)

@@ -222,19 +222,14 @@ void image_set_comm(struct proctable *t, struct proc_image *i, const char *comm)
         i->serial = ++t->serial;
 }
 
-void image_wipe_words(struct proctable *t, struct proc_image *i)
-{
-        text_put(t, i->cmdline.p);
-        i->cmdline = (struct bytes){};
-        i->comm[0] = '\0';
-        i->serial = ++t->serial;
-}
-
 void image_wipe(struct proctable *t, struct proc_image *i)
 {
-        image_wipe_words(t, i);
+        text_put(t, i->cmdline.p);
         text_put(t, i->exe);
+        i->cmdline = (struct bytes){};
         i->exe = NULL;
+        i->comm[0] = '\0';
         i->exe_file = i->exe_handle = i->exe_dev = i->exe_fsid = 0;
         i->known = false;
+        i->serial = ++t->serial;
 }

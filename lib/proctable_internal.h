@@ -62,8 +62,6 @@ void image_wipe(struct proctable *t, struct proc_image *i);
 void image_set_parent(struct proctable *t, struct proc_image *i, struct proc_image *parent);
 void image_set_cgroup(struct proctable *t, struct proc_image *i, const char *cgroup);
 void image_set_comm(struct proctable *t, struct proc_image *i, const char *comm);
-/* The arguments were read when the next program may have been there already. */
-void image_wipe_words(struct proctable *t, struct proc_image *i);
 
 /* proctable.c */
 struct life *life_newest(const struct proctable *t, int32_t pid);

@@ -36,6 +36,7 @@ core_unit_tests = \
 	%D%/unit/test-pattern \
 	%D%/unit/test-plan \
 	%D%/unit/test-proc-text \
+	%D%/unit/test-proctable \
 	%D%/unit/test-record \
 	%D%/unit/test-record-json \
 	%D%/unit/test-rules \
@@ -143,7 +144,7 @@ EXTRA_DIST += %D%/tap.sh %D%/lint/pure-symbols %D%/lint/size-exceptions
 
 # data read by tests, whole folders
 EXTRA_DIST += $(lint_tests) %D%/golden %D%/fuzz/corpus %D%/fuzz/replay.sh %D%/rules-wanted %D%/system \
-	%D%/boot-systemd %D%/run-journald
+	%D%/boot-systemd %D%/run-journald %D%/own-root
 # EXTRA_DIST of a folder copies everything in it, also what a build or a test run left
 dist-hook:
 	find '$(distdir)/tests' \( -name '*.o' -o -name '*.log' -o -name '*.trs' -o -name .dirstamp \) -delete
