@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
@@ -51,6 +52,7 @@ struct proc_events {
         int socket, wake, queue;
         pthread_t thread;
         bool started;
+        sem_t ready; /* the thread has its priority */
         pthread_mutex_t lock;
         /* under the lock */
         struct proctable *table;
@@ -305,6 +307,7 @@ static void *run(void *userdata)
 
         atomic_store(&realtime_thread, gettid());
         realtime_priority(e);
+        (void)sem_post(&e->ready);
         while (!atomic_load(&e->stop)) {
                 int wait = pause_msec(e);
 
@@ -439,6 +442,7 @@ static int start(struct proc_events *e)
         (void)pthread_mutexattr_destroy(&inherit);
         if (r < 0)
                 return r;
+        (void)sem_init(&e->ready, 0, 0);
         scan(e);
         limit_realtime();
         sigfillset(&all);
@@ -447,6 +451,8 @@ static int start(struct proc_events *e)
         r = -pthread_create(&e->thread, NULL, run, e);
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
         e->started = r == 0;
+        while (e->started && sem_wait(&e->ready) < 0 && errno == EINTR)
+                ;
         return r;
 }
 
@@ -488,6 +494,7 @@ void proc_events_free(struct proc_events *e)
                 wake(e);
                 (void)pthread_join(e->thread, NULL);
                 (void)pthread_mutex_destroy(&e->lock);
+                (void)sem_destroy(&e->ready);
         }
         (void)close_fd(e->socket);
         (void)close_fd(e->wake);

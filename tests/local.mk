@@ -59,7 +59,8 @@ daemon_unit_tests = \
 	%D%/unit/test-reporter \
 	%D%/unit/test-resolve \
 	%D%/unit/test-sink-journal \
-	%D%/unit/test-sink-stdout
+	%D%/unit/test-sink-stdout \
+	%D%/unit/test-tracked
 
 # enumerated models
 model_tests = %D%/model/test-reload
@@ -77,7 +78,10 @@ LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_control_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_attribute_SOURCES = %D%/unit/test-attribute.c $(street_fixture)
+actor_fixture = %D%/unit/actor_fixture.c %D%/unit/actor_fixture.h $(street_fixture)
+tests_unit_test_attribute_SOURCES = %D%/unit/test-attribute.c $(actor_fixture)
+tests_unit_test_tracked_SOURCES = %D%/unit/test-tracked.c $(actor_fixture)
+tests_unit_test_tracked_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_attribute_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_resolve_SOURCES = %D%/unit/test-resolve.c $(street_fixture)
 tests_unit_test_resolve_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
