@@ -171,7 +171,8 @@ static int search(struct search *s)
         if (r < 0)
                 return r;
         while ((r = journal_previous(s->journal, &record, &usec)) > 0 && usec >= s->since_usec) {
-                if (!field(record.data, record.len, "FAWATCH_EVENT").p || !concerns(s, record.data, record.len))
+                if (!field(record.data, record.len, "FAWATCH_EVENT").p ||
+                    !concerns(s, record.data, record.len))
                         continue;
                 if ((r = keep(s, &record, usec)) < 0 || (r = follow_rename(s, record.data, record.len)) < 0)
                         return r;
@@ -183,7 +184,8 @@ static int search(struct search *s)
 
 /* ---- telling ---- */
 
-static void add_field(const struct found *f, const char *before, const char *name, const char *behind, struct strbuf *out)
+static void add_field(const struct found *f, const char *before, const char *name, const char *behind,
+                      struct strbuf *out)
 {
         struct bytes value = field(f->record, f->len, name);
 
@@ -206,7 +208,9 @@ static void add_who(const struct found *f, struct strbuf *out)
         begin = out->len;
         add_field(f, " as ", "FAWATCH_USER", "", out);
         if (out->len == begin) {
-                add_field(f, " as uid ", field(f->record, f->len, "FAWATCH_EUID").p ? "FAWATCH_EUID" : "FAWATCH_UID", "", out);
+                add_field(f, " as uid ",
+                          field(f->record, f->len, "FAWATCH_EUID").p ? "FAWATCH_EUID" : "FAWATCH_UID", "",
+                          out);
         }
         begin = out->len;
         add_field(f, ", login ", "FAWATCH_LOGIN_USER", "", out);
@@ -292,7 +296,8 @@ static void tell_reach(struct search *s, bool since_given)
         char when[TIME_SIZE];
 
         if (begin == 0) {
-                complain("the journal has no entries%s", geteuid() == 0 ? "" : " that you may read (try sudo)");
+                complain("the journal has no entries%s",
+                         geteuid() == 0 ? "" : " that you may read (try sudo)");
                 return;
         }
         format_time(begin, false, when, sizeof(when));
@@ -309,7 +314,8 @@ static void tell_rule(const struct invocation *i, const struct search *s)
         struct diag diag = DIAG_NULL;
 
         if (client_open(i->socket, &c) < 0 || client_ask(c, "Rules", &answer) < 0) {
-                complain("the daemon does not answer: whether a rule watches %s now is not known", s->names.v[0]);
+                complain("the daemon does not answer: whether a rule watches %s now is not known",
+                         s->names.v[0]);
                 return;
         }
         const struct conf_text file = { .name = (char *)"rules", .text = answer.bytes, .len = answer.len };
@@ -338,7 +344,8 @@ static enum exit_status begin(const struct invocation *i, struct search *s)
                 return STATUS_USAGE;
         }
         if (i->since && !when_parse(i->since, now_usec(), &s->since_usec)) {
-                complain("--since=%s: give a time (2026-05-01 12:00), today, yesterday, or how long ago (2h)", i->since);
+                complain("--since=%s: give a time (2026-05-01 12:00), today, yesterday, or how long ago (2h)",
+                         i->since);
                 return STATUS_USAGE;
         }
         /* as written, and where a link leads: records name what it leads to, and the link itself */

@@ -63,7 +63,8 @@ static int match_ancestors(struct journal *j, const char *path)
                 return -ENOMEM;
         while ((slash = strrchr(above, '/')) && slash != above) {
                 *slash = '\0';
-                if ((r = match(j, "FAWATCH_EVENT", "rename")) < 0 || (r = match_or(j, "FAWATCH_PATH", above)) < 0)
+                if ((r = match(j, "FAWATCH_EVENT", "rename")) < 0 ||
+                    (r = match_or(j, "FAWATCH_PATH", above)) < 0)
                         return r;
         }
         return 0;
@@ -75,8 +76,10 @@ int journal_match_paths(struct journal *j, const char *const *paths, size_t n)
 
         sd_journal_flush_matches(j->j);
         for (size_t i = 0; i < n; i++)
-                if ((r = match_or(j, "FAWATCH_UNDER", paths[i])) < 0 || (r = match_or(j, "FAWATCH_PATH", paths[i])) < 0 ||
-                    (r = match_or(j, "FAWATCH_OLD_PATH", paths[i])) < 0 || (r = match_ancestors(j, paths[i])) < 0)
+                if ((r = match_or(j, "FAWATCH_UNDER", paths[i])) < 0 ||
+                    (r = match_or(j, "FAWATCH_PATH", paths[i])) < 0 ||
+                    (r = match_or(j, "FAWATCH_OLD_PATH", paths[i])) < 0 ||
+                    (r = match_ancestors(j, paths[i])) < 0)
                         return r;
         /* anybody may write such fields into the journal: journald itself says who did */
         if ((r = sd_journal_add_conjunction(j->j)) < 0 || (r = match(j, "_UID", "0")) < 0 ||
@@ -88,7 +91,8 @@ int journal_match_paths(struct journal *j, const char *const *paths, size_t n)
 /* What fawatchd wrote, without what journald added. */
 static bool is_ours(const char *field, size_t len)
 {
-        static const char *const names[] = { "FAWATCH_", "MESSAGE", "PRIORITY=", "SYSLOG_", "OBJECT_SYSTEMD_UNIT=" };
+        static const char *const names[] = { "FAWATCH_", "MESSAGE", "PRIORITY=", "SYSLOG_",
+                                             "OBJECT_SYSTEMD_UNIT=" };
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 if (len >= strlen(names[i]) && memcmp(field, names[i], strlen(names[i])) == 0)
@@ -126,8 +130,8 @@ int journal_previous(struct journal *j, struct strbuf *record, uint64_t *ret_use
         if (r <= 0)
                 return r;
         free(STEAL(j->cursor));
-        if ((r = sd_journal_get_cursor(j->j, &j->cursor)) < 0 || (r = sd_journal_get_realtime_usec(j->j, ret_usec)) < 0 ||
-            (r = copy_record(j, record)) < 0)
+        if ((r = sd_journal_get_cursor(j->j, &j->cursor)) < 0 ||
+            (r = sd_journal_get_realtime_usec(j->j, ret_usec)) < 0 || (r = copy_record(j, record)) < 0)
                 return r;
         return 1;
 }
@@ -137,7 +141,8 @@ uint64_t journal_begin_usec(struct journal *j)
         uint64_t usec;
 
         sd_journal_flush_matches(j->j);
-        if (sd_journal_seek_head(j->j) < 0 || sd_journal_next(j->j) <= 0 || sd_journal_get_realtime_usec(j->j, &usec) < 0)
+        if (sd_journal_seek_head(j->j) < 0 || sd_journal_next(j->j) <= 0 ||
+            sd_journal_get_realtime_usec(j->j, &usec) < 0)
                 return 0;
         return usec;
 }

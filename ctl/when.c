@@ -18,7 +18,8 @@ static bool local_usec(struct tm *tm, uint64_t *ret)
 
 static bool parse_date(const char *text, const struct tm *now, uint64_t *ret)
 {
-        static const char *const formats[] = { "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d" };
+        static const char *const formats[] = { "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M",
+                                               "%Y-%m-%d" };
         static const char *const clocks[] = { "%H:%M:%S", "%H:%M" };
         const char *end;
 

@@ -6,10 +6,10 @@
 
 /* How near a rule comes: more is nearer. */
 enum nearness {
-        ELSEWHERE,       /* scored by how much of the path is the same */
-        OUT_OF_SCOPE,    /* it stands above the path, but does not reach so deep */
-        OTHER_NAMES,     /* its patterns leave the name out */
-        TAKEN_OUT,       /* it would, were it not for an ignore or except */
+        ELSEWHERE,    /* scored by how much of the path is the same */
+        OUT_OF_SCOPE, /* it stands above the path, but does not reach so deep */
+        OTHER_NAMES,  /* its patterns leave the name out */
+        TAKEN_OUT,    /* it would, were it not for an ignore or except */
         WATCHES,
 };
 
@@ -87,7 +87,8 @@ static const struct clause *find_ignore(const struct rules *rules, const struct 
         return NULL;
 }
 
-static struct candidate look(const struct rules *rules, const struct rule *rule, const char *place, const char *path)
+static struct candidate look(const struct rules *rules, const struct rule *rule, const char *place,
+                             const char *path)
 {
         const char *below = path_below(path, place);
         struct candidate c = { .rule = rule, .path = place, .common = common_components(path, place) };
@@ -119,15 +120,17 @@ static void tell(const struct candidate *c, const char *path, struct strbuf *out
         strbuf_addf(out, "no rule watches %s; ", path);
         switch (c->nearness) {
         case OUT_OF_SCOPE:
-                strbuf_addf(out, "the nearest, %s, watches %s with scope \"%s\", which does not reach so deep",
+                strbuf_addf(out,
+                            "the nearest, %s, watches %s with scope \"%s\", which does not reach so deep",
                             c->rule->clause.name, c->path, scope_name(c->rule->clause.scope));
                 break;
         case OTHER_NAMES:
-                strbuf_addf(out, "the nearest, %s, watches only some names below %s", c->rule->clause.name, c->path);
+                strbuf_addf(out, "the nearest, %s, watches only some names below %s", c->rule->clause.name,
+                            c->path);
                 break;
         case TAKEN_OUT:
-                strbuf_addf(out, "%s would, but for the ignore %s (%s:%u)", c->rule->clause.name, c->ignore->name,
-                            c->ignore->source.file, c->ignore->source.line);
+                strbuf_addf(out, "%s would, but for the ignore %s (%s:%u)", c->rule->clause.name,
+                            c->ignore->name, c->ignore->source.file, c->ignore->source.line);
                 break;
         case ELSEWHERE:
         case WATCHES:

@@ -7,7 +7,11 @@
 void actor_block_init(struct actor_block *b)
 {
         *b = (struct actor_block){
-                .actor = { .uid = ID_UNKNOWN, .euid = ID_UNKNOWN, .gid = ID_UNKNOWN, .egid = ID_UNKNOWN, .loginuid = ID_UNKNOWN },
+                .actor = { .uid = ID_UNKNOWN,
+                           .euid = ID_UNKNOWN,
+                           .gid = ID_UNKNOWN,
+                           .egid = ID_UNKNOWN,
+                           .loginuid = ID_UNKNOWN },
         };
         strbuf_addc(&b->text, '\0'); /* no text stands at position 0 */
 }
@@ -37,7 +41,8 @@ static size_t keep_bytes(struct actor_block *b, const struct bytes *bytes)
         return bytes->p ? actor_block_keep(b, bytes->p, bytes->len) : 0;
 }
 
-void actor_block_cmdline(struct actor_block *b, const char *raw, size_t len, const char *const *mask, size_t n_mask)
+void actor_block_cmdline(struct actor_block *b, const char *raw, size_t len, const char *const *mask,
+                         size_t n_mask)
 {
         b->cmdline = b->text.len;
         escape_cmdline(raw, len, mask, n_mask, MAX_CMDLINE, &b->text);

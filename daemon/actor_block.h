@@ -24,7 +24,8 @@ void actor_block_done(struct actor_block *b);
 size_t actor_block_keep(struct actor_block *b, const char *p, size_t len);
 size_t actor_block_keeps(struct actor_block *b, const char *s); /* NULL: 0 */
 /* The arguments as one line; mask as in escape_cmdline(). */
-void actor_block_cmdline(struct actor_block *b, const char *raw, size_t len, const char *const *mask, size_t n_mask);
+void actor_block_cmdline(struct actor_block *b, const char *raw, size_t len, const char *const *mask,
+                         size_t n_mask);
 /* The text of /proc/PID/cgroup → cgroup, unit, user unit, slice, container. */
 void actor_block_cgroup(struct actor_block *b, const char *text, size_t len);
 /* The next ancestor, nearest first; exe 0 = not known. */

@@ -383,6 +383,7 @@ static struct held *new_held(struct pipeline *p)
 static void attribute(struct pipeline *p, const struct sight *s, struct attributed *ret)
 {
         const struct fan_event *e = s->e;
+        const uint64_t kind = e->mask & ~(uint64_t)FAN_ONDIR;
         const struct attribution_query q = {
                 .pid = e->pid,
                 .pidfd = e->has_pidfd ? e->pidfd : FAN_EPIDFD,
@@ -391,7 +392,7 @@ static void attribute(struct pipeline *p, const struct sight *s, struct attribut
                 .is_exec = e->mask & FAN_OPEN_EXEC,
                 .other_queue = p->key.kind != GROUP_MAIN,
                 /* a name is made once, and removed once */
-                .once = (e->mask & ~(uint64_t)FAN_ONDIR) == FAN_CREATE || (e->mask & ~(uint64_t)FAN_ONDIR) == FAN_DELETE,
+                .once = kind == FAN_CREATE || kind == FAN_DELETE,
                 .file = &e->object,
         };
 

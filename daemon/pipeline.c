@@ -174,8 +174,8 @@ static int fill(struct pipeline *p, struct window *w)
 {
         size_t before = w->len;
 
-        if (before == 0)
-                w->since_usec = p->key.kind == GROUP_MAIN ? attributor_queue_empty_usec(p->params.attributor) : 0;
+        if (before == 0 && p->key.kind == GROUP_MAIN)
+                w->since_usec = attributor_queue_empty_usec(p->params.attributor);
         int r = window_fill(w, p->group, &p->params.counters->events_bad);
 
         if (w->len > before || w->len == 0)

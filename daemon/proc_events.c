@@ -44,8 +44,8 @@ struct listen_masked {
         uint32_t operation;
         uint32_t kinds;
 };
-#define WANTED_KINDS                                                                                      \
-        ((uint32_t)PROC_EVENT_FORK | PROC_EVENT_EXEC | PROC_EVENT_UID | PROC_EVENT_GID | PROC_EVENT_SID | \
+#define WANTED_KINDS                                                                                         \
+        ((uint32_t)PROC_EVENT_FORK | PROC_EVENT_EXEC | PROC_EVENT_UID | PROC_EVENT_GID | PROC_EVENT_SID |    \
          PROC_EVENT_COMM | (uint32_t)PROC_EVENT_EXIT)
 
 struct proc_events {
@@ -120,11 +120,13 @@ static void take_event(struct proc_events *e, const struct proc_event *p)
                 break;
         case PROC_EVENT_UID: /* threads change their ids one by one: the first one's count */
                 if (p->event_data.id.process_pid == p->event_data.id.process_tgid)
-                        proctable_uid(t, p->event_data.id.process_tgid, ns, p->event_data.id.r.ruid, p->event_data.id.e.euid);
+                        proctable_uid(t, p->event_data.id.process_tgid, ns, p->event_data.id.r.ruid,
+                                      p->event_data.id.e.euid);
                 break;
         case PROC_EVENT_GID:
                 if (p->event_data.id.process_pid == p->event_data.id.process_tgid)
-                        proctable_gid(t, p->event_data.id.process_tgid, ns, p->event_data.id.r.rgid, p->event_data.id.e.egid);
+                        proctable_gid(t, p->event_data.id.process_tgid, ns, p->event_data.id.r.rgid,
+                                      p->event_data.id.e.egid);
                 break;
         case PROC_EVENT_SID:
                 proctable_sid(t, p->event_data.sid.process_tgid);

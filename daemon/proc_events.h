@@ -37,10 +37,10 @@ void proc_events_needed_since(struct proc_events *e, uint64_t ns);
 void proc_events_refresh(struct proc_events *e, int32_t pid);
 
 struct proc_events_status {
-        bool realtime;     /* else at a lower nice value, or not even that */
-        bool scanning;     /* events were lost a moment ago: the table is incomplete */
-        uint64_t lost;     /* how often events were lost */
-        uint64_t dropped;  /* processes for which there was no room */
+        bool realtime;    /* else at a lower nice value, or not even that */
+        bool scanning;    /* events were lost a moment ago: the table is incomplete */
+        uint64_t lost;    /* how often events were lost */
+        uint64_t dropped; /* processes for which there was no room */
         size_t processes, bytes;
 };
 void proc_events_status(struct proc_events *e, struct proc_events_status *ret);

@@ -123,7 +123,8 @@ static void read_exe(struct proc_reader *r, int dir, struct proc_facts *f)
 
         handle->handle_bytes = MAX_HANDLE_SZ;
         if (name_to_handle_at(dir, "exe", handle, &mount_id, AT_SYMLINK_FOLLOW) == 0)
-                f->exe_handle = proctable_handle_id(handle->handle_type, handle->f_handle, handle->handle_bytes);
+                f->exe_handle = proctable_handle_id(handle->handle_type, handle->f_handle,
+                                                    handle->handle_bytes);
         /* the last look: which program all the above was read of */
         if (fstatat(dir, "exe", &st, AT_NO_AUTOMOUNT) < 0)
                 return;
@@ -139,7 +140,8 @@ static void read_exe(struct proc_reader *r, int dir, struct proc_facts *f)
 
 static void read_program(struct proc_reader *r, int dir, struct proc_facts *f)
 {
-        f->cmdline = (struct bytes){ .p = r->cmdline, .len = read_text(dir, "cmdline", r->cmdline, sizeof(r->cmdline)) };
+        f->cmdline = (struct bytes){ .p = r->cmdline,
+                                     .len = read_text(dir, "cmdline", r->cmdline, sizeof(r->cmdline)) };
         read_exe(r, dir, f);
 }
 
@@ -184,12 +186,14 @@ static void read_ids(struct proc_reader *r, int dir, struct proc_facts *f)
 
 /* An exec leaves the real ids, and may change the effective ones: the directory has them
  * as its owner, also of processes that may not be dumped (task_dump_owner()). */
-static void take_ids(struct proc_reader *r, int dir, const struct proc_inherited *inherited, struct proc_facts *f)
+static void take_ids(struct proc_reader *r, int dir, const struct proc_inherited *inherited,
+                     struct proc_facts *f)
 {
         struct stat st;
 
         f->ids = inherited->ids;
-        if (inherited->ids.uid == ID_UNKNOWN || inherited->doubtful || fstatat(dir, "", &st, AT_EMPTY_PATH) < 0) {
+        if (inherited->ids.uid == ID_UNKNOWN || inherited->doubtful ||
+            fstatat(dir, "", &st, AT_EMPTY_PATH) < 0) {
                 read_ids(r, dir, f);
                 return;
         }
@@ -197,7 +201,8 @@ static void take_ids(struct proc_reader *r, int dir, const struct proc_inherited
         f->ids.egid = st.st_gid;
 }
 
-int proc_reader_exec(struct proc_reader *r, int32_t pid, const struct proc_inherited *inherited, struct proc_facts *ret)
+int proc_reader_exec(struct proc_reader *r, int32_t pid, const struct proc_inherited *inherited,
+                     struct proc_facts *ret)
 {
         struct proc_facts f = { .loginuid = ID_UNKNOWN, .session = ID_UNKNOWN };
         _cleanup_close_ int dir = open_process(r, pid);
@@ -229,7 +234,8 @@ int proc_reader_exec(struct proc_reader *r, int32_t pid, const struct proc_inher
         return 0;
 }
 
-int proc_reader_all(struct proc_reader *r, int32_t pid, struct proc_facts *ret, int32_t *ret_ppid, uint64_t *ret_begin_ns)
+int proc_reader_all(struct proc_reader *r, int32_t pid, struct proc_facts *ret, int32_t *ret_ppid,
+                    uint64_t *ret_begin_ns)
 {
         struct proc_facts f = { .loginuid = ID_UNKNOWN, .session = ID_UNKNOWN };
         struct proc_stat stat;
@@ -281,7 +287,9 @@ int proc_reader_each(struct proc_reader *r, void (*found)(void *userdata, int32_
         if (!d)
                 return -errno;
         for (struct dirent *e; (e = readdir(d));) {
-                uint32_t pid = e->d_name[0] >= '1' && e->d_name[0] <= '9' ? proc_parse_id(e->d_name, strlen(e->d_name)) : 0;
+                uint32_t pid = e->d_name[0] >= '1' && e->d_name[0] <= '9'
+                                               ? proc_parse_id(e->d_name, strlen(e->d_name))
+                                               : 0;
 
                 if (pid > 0 && pid <= INT32_MAX)
                         found(userdata, (int32_t)pid);

@@ -18,9 +18,11 @@ DEFINE_CLEANUP(struct proc_reader, proc_reader_free);
  * The facts point into the reader, and last until its next reading.
  * Returns 0, or -ESRCH when it is gone.
  */
-int proc_reader_exec(struct proc_reader *r, int32_t pid, const struct proc_inherited *inherited, struct proc_facts *ret);
+int proc_reader_exec(struct proc_reader *r, int32_t pid, const struct proc_inherited *inherited,
+                     struct proc_facts *ret);
 /* All of a process, with its parent and when it began. */
-int proc_reader_all(struct proc_reader *r, int32_t pid, struct proc_facts *ret, int32_t *ret_ppid, uint64_t *ret_begin_ns);
+int proc_reader_all(struct proc_reader *r, int32_t pid, struct proc_facts *ret, int32_t *ret_ppid,
+                    uint64_t *ret_begin_ns);
 /* Only session, login, terminal and unit. */
 int proc_reader_place(struct proc_reader *r, int32_t pid, struct proc_facts *ret);
 /* Calls found() with the pid of each process there is. */

@@ -31,7 +31,7 @@ struct tracked {
         struct lru *actors; /* by what they are made of */
         struct tracked_actor *retired;
         uint64_t lo_ns;
-        uint64_t ahead_ns;  /* CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC */
+        uint64_t ahead_ns; /* CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC */
         uint64_t ticks_a_second;
 };
 
@@ -50,14 +50,18 @@ static void retire(void *userdata, void *value)
         t->retired = a;
 }
 
-int tracked_new(struct proc_events *events, struct names *names, struct counters *counters, struct tracked **ret)
+int tracked_new(struct proc_events *events, struct names *names, struct counters *counters,
+                struct tracked **ret)
 {
         _cleanup_(tracked_freep) struct tracked *t = calloc(1, sizeof(*t));
 
         if (!t)
                 return -ENOMEM;
         *t = (struct tracked){
-                .events = events, .names = names, .counters = counters, .ahead_ns = boottime_ahead_ns(),
+                .events = events,
+                .names = names,
+                .counters = counters,
+                .ahead_ns = boottime_ahead_ns(),
                 .ticks_a_second = (uint64_t)sysconf(_SC_CLK_TCK),
         };
         if (lru_new(MAX_ACTORS, MAX_ACTOR_BYTES, retire, t, &t->actors) < 0)
@@ -169,7 +173,8 @@ static uint64_t start_ticks(const struct tracked *t, const struct proc_answer *p
 {
         /* a fork is told a moment after the process began: the same number as /proc has, or one more */
         return p->start_ticks ? p->start_ticks
-                              : (p->begin_ns + t->ahead_ns) / NSEC_PER_USEC * t->ticks_a_second / USEC_PER_SEC;
+                              : (p->begin_ns + t->ahead_ns) / NSEC_PER_USEC * t->ticks_a_second /
+                                                USEC_PER_SEC;
 }
 
 static struct tracked_actor *build(const struct tracked *t, const struct proc_answer *p)
@@ -255,13 +260,16 @@ bool tracked_find(struct tracked *t, const struct attribution_query *q, bool ali
                 .ordered = !q->other_queue,
                 .alive = alive,
                 .is_exec = q->is_exec,
-                .handle_id = q->is_exec && q->file ? proctable_handle_id(q->file->type, q->file->bytes, q->file->len) : 0,
+                .handle_id = q->is_exec && q->file ? proctable_handle_id(q->file->type, q->file->bytes,
+                                                                         q->file->len)
+                                                   : 0,
         };
         struct proc_answer p;
         struct tracked_actor *a = NULL;
         bool found = proctable_find(proc_events_lock(t->events), &question, &p);
 
-        if (found && !p.exited && !p.image->kernel_thread && monotonic_ns() - p.image->place_ns > REFRESH_NS) {
+        if (found && !p.exited && !p.image->kernel_thread &&
+            monotonic_ns() - p.image->place_ns > REFRESH_NS) {
                 proc_events_release(t->events);
                 proc_events_refresh(t->events, q->pid);
                 found = proctable_find(proc_events_lock(t->events), &question, &p);
@@ -287,8 +295,8 @@ void tracked_exec(struct tracked *t, int32_t pid, const struct fan_handle *file,
 {
         if (!file->bytes)
                 return;
-        proctable_queue_exec(proc_events_lock(t->events), pid, proctable_handle_id(file->type, file->bytes, file->len),
-                             merged, t->lo_ns);
+        proctable_queue_exec(proc_events_lock(t->events), pid,
+                             proctable_handle_id(file->type, file->bytes, file->len), merged, t->lo_ns);
         proc_events_release(t->events);
 }
 

@@ -7,7 +7,8 @@
 
 struct tracked;
 
-int tracked_new(struct proc_events *events, struct names *names, struct counters *counters, struct tracked **ret);
+int tracked_new(struct proc_events *events, struct names *names, struct counters *counters,
+                struct tracked **ret);
 void tracked_free(struct tracked *t);
 DEFINE_CLEANUP(struct tracked, tracked_free);
 

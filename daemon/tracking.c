@@ -23,8 +23,10 @@ void tracking_apply(struct street *s, const struct settings *settings)
         if (proc_events_new(&s->tracker, &reason) < 0) {
                 /* said once, not at each reload */
                 if (s->tracker_reason != reason)
-                        log_message(LOG_NOTICE, "short-lived processes are not named (%s): who did it is read from "
-                                                "/proc alone", reason);
+                        log_message(LOG_NOTICE,
+                                    "short-lived processes are not named (%s): who did it is read from "
+                                    "/proc alone",
+                                    reason);
                 s->tracker_reason = reason;
                 return;
         }

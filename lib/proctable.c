@@ -88,16 +88,26 @@ void proctable_free(struct proctable *t)
         free(t);
 }
 
-void proctable_set_exec_filesystems(struct proctable *t, const struct exec_filesystem *v, size_t n, uint64_t now)
+void proctable_set_exec_filesystems(struct proctable *t, const struct exec_filesystem *v, size_t n,
+                                    uint64_t now)
 {
         t->filesystems = v;
         t->n_filesystems = n;
         proctable_queue_lost(t, now);
 }
 
-size_t proctable_count(const struct proctable *t) { return t->n; }
-size_t proctable_bytes(const struct proctable *t) { return t->bytes; }
-uint64_t proctable_dropped(const struct proctable *t) { return t->dropped; }
+size_t proctable_count(const struct proctable *t)
+{
+        return t->n;
+}
+size_t proctable_bytes(const struct proctable *t)
+{
+        return t->bytes;
+}
+uint64_t proctable_dropped(const struct proctable *t)
+{
+        return t->dropped;
+}
 
 /* ---- beginning ---- */
 
@@ -159,7 +169,7 @@ static void replace_life(struct proctable *t, struct life *old, uint64_t ns)
 
 void proctable_fork(struct proctable *t, int32_t parent, int32_t child, uint64_t ns)
 {
-        struct life *old = life_newest(t, child), *p = life_living(t, parent), *l;
+        struct life *old = life_newest(t, child), *p, *l;
 
         if (old && old->scanned && !old->exited && ns <= old->scanned_ns) {
                 old->begin_ns = MIN_OF(old->begin_ns, ns); /* told late: the scan found it */
@@ -171,9 +181,8 @@ void proctable_fork(struct proctable *t, int32_t parent, int32_t child, uint64_t
                 dropped(t, ns);
                 return;
         }
-        p = life_living(t, parent);
-        l = life_new(t, child, ns,
-                     p ? image_copy(t, p->image, child, ns) : image_new(t, child, ns, NULL));
+        p = life_living(t, parent); /* not before: making room may have dropped it */
+        l = life_new(t, child, ns, p ? image_copy(t, p->image, child, ns) : image_new(t, child, ns, NULL));
         if (l && p)
                 l->doubtful = p->doubtful;
 }
@@ -345,7 +354,8 @@ void proctable_refresh(struct proctable *t, int32_t pid, const struct proc_facts
 
 /* ---- scanning ---- */
 
-void proctable_scanned(struct proctable *t, int32_t pid, int32_t ppid, uint64_t begin_ns, const struct proc_facts *facts)
+void proctable_scanned(struct proctable *t, int32_t pid, int32_t ppid, uint64_t begin_ns,
+                       const struct proc_facts *facts)
 {
         struct life *l = life_living(t, pid);
         struct proc_image *i;

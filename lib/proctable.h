@@ -20,26 +20,26 @@ struct proctable;
 
 /* A filesystem whose programs raise open_exec in the queue when they are started. */
 struct exec_filesystem {
-        uint64_t dev;  /* st_dev of its files; on btrfs only the fsid tells */
+        uint64_t dev; /* st_dev of its files; on btrfs only the fsid tells */
         uint64_t fsid;
         bool fsid_known;
 };
 
 /* What /proc said of a process.  Texts are copied. */
 struct proc_facts {
-        const char *comm;      /* NULL: nothing could be read */
+        const char *comm; /* NULL: nothing could be read */
         const char *exe;
         bool exe_deleted, kernel_thread;
-        struct bytes cmdline;  /* raw, a NUL behind each argument */
-        const char *cgroup;    /* the text of /proc/PID/cgroup */
+        struct bytes cmdline; /* raw, a NUL behind each argument */
+        const char *cgroup;   /* the text of /proc/PID/cgroup */
         struct proc_ids ids;
         uint32_t loginuid, session; /* ID_UNKNOWN: none */
         uint32_t tty_nr;
-        uint64_t exe_file;     /* which file, of whatever filesystem; 0 = not known */
-        uint64_t exe_handle;   /* proctable_handle_id() of it; 0 = it has none */
+        uint64_t exe_file;   /* which file, of whatever filesystem; 0 = not known */
+        uint64_t exe_handle; /* proctable_handle_id() of it; 0 = it has none */
         uint64_t exe_dev, exe_fsid;
-        uint64_t start_ticks;  /* 0 = not read */
-        uint64_t read_ns;      /* when the reading had ended */
+        uint64_t start_ticks; /* 0 = not read */
+        uint64_t read_ns;     /* when the reading had ended */
 };
 
 /* A program of a process: what a process is from a fork or an exec to its next exec. */
@@ -50,18 +50,18 @@ struct proc_image {
         struct proc_image *parent; /* the program of the process that forked this one; NULL = not known */
         uint64_t serial;           /* changes with everything below */
         int32_t pid;
-        bool known;                /* of what follows, something could be read */
-        bool executed;             /* begun by an exec, not by a fork */
-        bool had_threads;          /* others of its process ran when it began */
-        bool unordered;            /* its open_exec may stand too early in the queue */
+        bool known;       /* of what follows, something could be read */
+        bool executed;    /* begun by an exec, not by a fork */
+        bool had_threads; /* others of its process ran when it began */
+        bool unordered;   /* its open_exec may stand too early in the queue */
         bool exe_deleted, kernel_thread;
-        char comm[16];             /* "" = not known */
-        const char *exe, *cgroup;  /* interned; NULL = not known */
-        struct bytes cmdline;      /* interned */
+        char comm[16];            /* "" = not known */
+        const char *exe, *cgroup; /* interned; NULL = not known */
+        struct bytes cmdline;     /* interned */
         struct proc_ids ids;
         uint32_t loginuid, session, tty_nr;
         uint64_t begin_ns, ids_ns, comm_ns, read_ns; /* began; ids, comm last changed; was read */
-        uint64_t place_ns;         /* session, login and unit were read */
+        uint64_t place_ns;                           /* session, login and unit were read */
         uint64_t exe_file, exe_handle, exe_dev, exe_fsid;
 };
 
@@ -70,7 +70,8 @@ int proctable_new(size_t max_processes, size_t max_bytes, struct proctable **ret
 void proctable_free(struct proctable *t);
 DEFINE_CLEANUP(struct proctable, proctable_free);
 /* Borrowed; an exec before now may have raised nothing. */
-void proctable_set_exec_filesystems(struct proctable *t, const struct exec_filesystem *v, size_t n, uint64_t now);
+void proctable_set_exec_filesystems(struct proctable *t, const struct exec_filesystem *v, size_t n,
+                                    uint64_t now);
 
 /* ---- what the kernel tells, in the order it does ---- */
 
@@ -87,7 +88,8 @@ void proctable_sid(struct proctable *t, int32_t pid);
 void proctable_exit(struct proctable *t, int32_t pid, uint64_t ns);
 
 /* A process found in a scan of /proc that ended at facts->read_ns. */
-void proctable_scanned(struct proctable *t, int32_t pid, int32_t ppid, uint64_t begin_ns, const struct proc_facts *facts);
+void proctable_scanned(struct proctable *t, int32_t pid, int32_t ppid, uint64_t begin_ns,
+                       const struct proc_facts *facts);
 /* The scan is complete: parents are found. */
 void proctable_link_parents(struct proctable *t);
 /* Process events were lost before now: forgets everything. */
@@ -119,18 +121,19 @@ void proctable_passed(struct proctable *t, uint64_t ns);
 
 struct proc_question {
         int32_t pid;
-        uint64_t lo_ns;      /* the event was not queued before */
-        bool ordered;        /* it comes from the queue that open_execs come through */
-        bool alive;          /* a pidfd of the event's process says that it is not reaped */
-        bool is_exec;        /* the event is an open_exec itself, ... */
-        uint64_t handle_id;  /* ... of this file */
+        uint64_t lo_ns;     /* the event was not queued before */
+        bool ordered;       /* it comes from the queue that open_execs come through */
+        bool alive;         /* a pidfd of the event's process says that it is not reaped */
+        bool is_exec;       /* the event is an open_exec itself, ... */
+        uint64_t handle_id; /* ... of this file */
 };
 struct proc_answer {
-        const struct proc_image *image; /* any of its programs: what does not depend on which is right in it */
+        const struct proc_image
+                        *image; /* any of its programs: what does not depend on which is right in it */
         bool program_certain;
         bool comm_certain, ids_certain, place_certain; /* place: login, session, terminal, unit */
         bool exited;
-        const struct proc_image *next;  /* the program it became before now; NULL = none */
+        const struct proc_image *next; /* the program it became before now; NULL = none */
         uint64_t start_ticks, begin_ns;
 };
 /* False when the process is not known, or several can be meant. */

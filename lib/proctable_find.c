@@ -39,8 +39,8 @@ static bool ran_before(const struct proc_image *i)
 
 bool image_is_seen(const struct proctable *t, const struct life *l, const struct proc_image *i)
 {
-        return i->executed && i->exe_handle != 0 && i->begin_ns > t->unordered_ns && i->begin_ns > l->unordered_ns &&
-               on_exec_filesystem(t, i) && !ran_before(i);
+        return i->executed && i->exe_handle != 0 && i->begin_ns > t->unordered_ns &&
+               i->begin_ns > l->unordered_ns && on_exec_filesystem(t, i) && !ran_before(i);
 }
 
 /* The program that came after i; NULL at the newest. */
@@ -195,7 +195,8 @@ void proctable_passed(struct proctable *t, uint64_t ns)
 
 static bool same_program(const struct proc_image *a, const struct proc_image *b)
 {
-        return a->known && b->known && a->exe == b->exe && a->cmdline.p == b->cmdline.p && streq(a->comm, b->comm);
+        return a->known && b->known && a->exe == b->exe && a->cmdline.p == b->cmdline.p &&
+               streq(a->comm, b->comm);
 }
 
 /* Programs from..to (oldest to newest) of a life. */
@@ -224,7 +225,8 @@ static struct range by_order(const struct proctable *t, struct life *l, uint64_t
 
 /* An open_exec is raised by the program before: also those of the interpreter and the
  * loader, which stand behind that of the program itself. */
-static struct range of_exec(const struct proctable *t, const struct life *l, const struct proc_question *q, struct range r)
+static struct range of_exec(const struct proctable *t, const struct life *l, const struct proc_question *q,
+                            struct range r)
 {
         struct proc_image *next = after(l, r.last);
 
@@ -256,7 +258,8 @@ static bool same_place(const struct range *r)
         const struct proc_image *first = r->first;
 
         for (const struct proc_image *i = r->last; i != first; i = i->older)
-                if (i->cgroup != first->cgroup || i->loginuid != first->loginuid || i->session != first->session)
+                if (i->cgroup != first->cgroup || i->loginuid != first->loginuid ||
+                    i->session != first->session)
                         return false;
         return true;
 }

@@ -14,21 +14,21 @@ struct shared_text;
 
 /* One process, from its fork until nothing of it can come any more. */
 struct life {
-        struct life *next;                 /* with the same hash; of one pid the newest first */
+        struct life *next;                  /* with the same hash; of one pid the newest first */
         struct life *exit_next, *exit_prev; /* of those that exited, in that order */
-        int32_t pid, ppid;                 /* ppid: as scanned, until parents are linked */
-        int32_t threads;                   /* besides the first */
+        int32_t pid, ppid;                  /* ppid: as scanned, until parents are linked */
+        int32_t threads;                    /* besides the first */
         bool exited, scanned;
-        bool doubtful;                     /* what is inherited must be read again */
-        bool just_passed;                  /* nothing but open_execs came since `passed` moved */
+        bool doubtful;    /* what is inherited must be read again */
+        bool just_passed; /* nothing but open_execs came since `passed` moved */
         uint64_t begin_ns, exit_ns, scanned_ns, start_ticks;
-        uint64_t unordered_ns;             /* open_execs before then may be missing */
-        struct proc_image *image;          /* the program of now; its older ones behind it */
-        struct proc_image *passed;         /* the program that the queue has come to */
+        uint64_t unordered_ns;     /* open_execs before then may be missing */
+        struct proc_image *image;  /* the program of now; its older ones behind it */
+        struct proc_image *passed; /* the program that the queue has come to */
         struct {
                 uint64_t handle_id;
                 bool merged;
-        } pending[MAX_PENDING];            /* the last first */
+        } pending[MAX_PENDING]; /* the last first */
         uint64_t pending_ns;
 };
 

@@ -148,7 +148,7 @@ EXTRA_DIST += %D%/tap.sh %D%/lint/pure-symbols %D%/lint/size-exceptions
 
 # data read by tests, whole folders
 EXTRA_DIST += $(lint_tests) %D%/golden %D%/fuzz/corpus %D%/fuzz/replay.sh %D%/rules-wanted %D%/system \
-	%D%/boot-systemd %D%/run-journald %D%/own-root
+	%D%/boot-systemd %D%/run-journald %D%/own-root %D%/kernel
 # EXTRA_DIST of a folder copies everything in it, also what a build or a test run left
 dist-hook:
 	find '$(distdir)/tests' \( -name '*.o' -o -name '*.log' -o -name '*.trs' -o -name .dirstamp \) -delete

@@ -91,7 +91,10 @@ void hear(const struct actor_process *a)
         assert_int_equal(read(a->said, &byte, 1), 1);
 }
 
-void tell(const struct actor_process *a) { assert_int_equal(write(a->told, "x", 1), 1); }
+void tell(const struct actor_process *a)
+{
+        assert_int_equal(write(a->told, "x", 1), 1);
+}
 
 void end(struct actor_process *a)
 {

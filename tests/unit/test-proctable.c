@@ -67,7 +67,10 @@ static void exec(int32_t pid, const char *exe, uint64_t ns)
         proctable_exec(t, pid, ns, &f);
 }
 
-static void queue_exec(int32_t pid, const char *exe, uint64_t lo) { proctable_queue_exec(t, pid, handle_of(exe), false, lo); }
+static void queue_exec(int32_t pid, const char *exe, uint64_t lo)
+{
+        proctable_queue_exec(t, pid, handle_of(exe), false, lo);
+}
 
 /* What an event of pid that was queued since lo is of: "EXE" with a sign of how certain,
  * "?" for a known process whose program is not certain, "-" for none. */
@@ -80,12 +83,15 @@ static const char *answer(int32_t pid, uint64_t lo)
         if (!proctable_find(t, &q, &a))
                 return "-";
         (void)snprintf(text, sizeof(text), "%s%s%s%s%s", a.program_certain ? a.image->exe : "?",
-                       a.exited ? " gone" : "", a.comm_certain || !a.program_certain ? "" : " comm?", a.ids_certain ? "" : " ids?",
-                       a.next ? " next" : "");
+                       a.exited ? " gone" : "", a.comm_certain || !a.program_certain ? "" : " comm?",
+                       a.ids_certain ? "" : " ids?", a.next ? " next" : "");
         return text;
 }
 
-static void assert_answer(int32_t pid, uint64_t lo, const char *expected) { assert_string_equal(answer(pid, lo), expected); }
+static void assert_answer(int32_t pid, uint64_t lo, const char *expected)
+{
+        assert_string_equal(answer(pid, lo), expected);
+}
 
 #define SHELL "/bin/sh"
 #define TOUCH "/bin/touch"
@@ -187,7 +193,8 @@ static void bounded(void **state)
         proctable_fork(small, 1, 5, 30); /* who exited gives way */
         assert_int_equal(proctable_count(small), 3);
         struct proc_answer a;
-        assert_true(proctable_find(small, &(struct proc_question){ .pid = 5, .lo_ns = 25, .ordered = true }, &a));
+        assert_true(proctable_find(small, &(struct proc_question){ .pid = 5, .lo_ns = 25, .ordered = true },
+                                   &a));
         proctable_free(small);
 }
 
@@ -255,7 +262,8 @@ static void chain_of_parents_is_cut(void **state)
                         proctable_exit(t, i - 1, 10 + (uint64_t)i);
         }
         proctable_passed(t, 1000);
-        assert_true(proctable_find(t, &(struct proc_question){ .pid = 89, .lo_ns = 1000, .ordered = true }, &a));
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 89, .lo_ns = 1000, .ordered = true },
+                                   &a));
         for (const struct proc_image *i = a.image->parent; i; i = i->parent, n++)
                 assert_int_equal(i->pid, 88 - (int32_t)n);
         assert_in_range(n, 16, 32);
@@ -446,7 +454,11 @@ static void who_starts_a_program(void **state)
         exec(2, TOUCH, 30);
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 const struct proc_question q = {
-                        .pid = 2, .lo_ns = 15, .ordered = true, .is_exec = true, .handle_id = handle_of(cases[i].file),
+                        .pid = 2,
+                        .lo_ns = 15,
+                        .ordered = true,
+                        .is_exec = true,
+                        .handle_id = handle_of(cases[i].file),
                 };
                 struct proc_answer a;
 
@@ -559,7 +571,8 @@ static void events_older_than_the_scan(void **state)
         proctable_exit(t, 2, 70); /* of an earlier one with its pid */
         assert_answer(2, 101, TOUCH);
         struct proc_answer a;
-        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 101, .ordered = true }, &a));
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 101, .ordered = true },
+                                   &a));
         assert_int_equal(a.image->parent->pid, 1);
         /* what it ran before the scan nobody knows */
         assert_answer(2, 90, "?");

@@ -123,7 +123,8 @@ static void living_process_is_verified(void **state)
 static void exec_right_after_the_write(void **state)
 {
         open_street(CREATES);
-        (void)run_to_the_end("say wait touch /mnt/first exec " TWO " say wait touch /mnt/second exec " ONE " say wait touch /mnt/third");
+        (void)run_to_the_end("say wait touch /mnt/first exec " TWO " say wait touch /mnt/second exec " ONE
+                             " say wait touch /mnt/third");
         street_run(&s);
         assert_program("/mnt/first", ATTRIBUTION_TRACKED, ONE);
         /* the same file started twice is one open_exec in the queue: where the second stood
@@ -136,7 +137,8 @@ static void exec_right_after_the_write(void **state)
 static void program_of_the_living_before_its_exec(void **state)
 {
         open_street(CREATES);
-        struct actor_process a = start(ONE, "say wait touch /mnt/first exec " TWO " touch /mnt/second say wait");
+        struct actor_process a =
+                        start(ONE, "say wait touch /mnt/first exec " TWO " touch /mnt/second say wait");
         hear(&a);
         take_in();
         tell(&a);
@@ -193,7 +195,8 @@ static void renamed_comm(void **state)
 static void user_changes_between_two_events(void **state)
 {
         open_street(CREATES);
-        (void)run_to_the_end("say wait touch /mnt/root setuid 12345 touch /mnt/user exec " TWO " say wait touch /mnt/exec");
+        (void)run_to_the_end("say wait touch /mnt/root setuid 12345 touch /mnt/user exec " TWO
+                             " say wait touch /mnt/exec");
         street_run(&s);
         assert_program("/mnt/root", ATTRIBUTION_TRACKED, ONE);
         assert_int_equal(record_of("/mnt/root")->euid, ID_UNKNOWN);
@@ -208,7 +211,8 @@ static void user_changes_between_two_events(void **state)
 static pid_t clone_with_pid(pid_t pid, const char *path)
 {
         struct {
-                uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size;
+                uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
+                                set_tid_size;
         } args = { .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&pid, .set_tid_size = 1 };
         long child = syscall(SYS_clone3, &args, sizeof(args));
 
