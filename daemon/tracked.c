@@ -129,14 +129,14 @@ static void add_program(const struct tracked *t, struct actor_block *b, const st
 {
         const struct proc_image *i = p->image;
 
-        if (!p->program_certain)
+        if (!p->program_certain && !p->program_likely)
                 return;
-        b->comm = p->comm_certain && i->comm[0] ? actor_block_keeps(b, i->comm) : 0;
+        b->comm = (p->comm_certain || p->program_likely) && i->comm[0] ? actor_block_keeps(b, i->comm) : 0;
         b->exe = actor_block_keeps(b, i->exe);
         b->actor.exe_deleted = i->exe_deleted;
         if (i->cmdline.p)
                 actor_block_cmdline(b, i->cmdline.p, i->cmdline.len, t->mask.v, t->mask.n);
-        b->actor.program_known = b->exe && !i->kernel_thread;
+        b->actor.program_known = p->program_certain && b->exe && !i->kernel_thread;
         if (p->next && p->next->known) {
                 b->next_comm = actor_block_keeps(b, p->next->comm);
                 b->next_exe = actor_block_keeps(b, p->next->exe);
@@ -227,7 +227,8 @@ static struct tracked_actor *actor_of(struct tracked *t, const struct proc_answe
                 .next_serial = p->next ? p->next->serial : 0,
                 .begin_ns = p->begin_ns,
                 .certain = (uint64_t)p->program_certain | (uint64_t)p->comm_certain << 1 |
-                           (uint64_t)p->ids_certain << 2 | (uint64_t)p->place_certain << 3,
+                           (uint64_t)p->ids_certain << 2 | (uint64_t)p->place_certain << 3 |
+                           (uint64_t)p->program_likely << 4,
         };
         struct tracked_actor *a = lru_get(t->actors, &key, sizeof(key));
 
@@ -247,6 +248,8 @@ static enum attribution attribution_of(const struct proc_answer *p)
 {
         if (p->image->kernel_thread)
                 return ATTRIBUTION_KERNEL;
+        if (p->program_likely)
+                return ATTRIBUTION_PROCESS;
         if (p->exited)
                 return p->program_certain ? ATTRIBUTION_TRACKED : ATTRIBUTION_EXITED;
         return p->program_certain && !p->next ? ATTRIBUTION_VERIFIED : ATTRIBUTION_PROCESS;

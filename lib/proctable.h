@@ -131,6 +131,7 @@ struct proc_answer {
         const struct proc_image
                         *image; /* any of its programs: what does not depend on which is right in it */
         bool program_certain;
+        bool program_likely; /* not certain only because its filesystem raises no open_exec */
         bool comm_certain, ids_certain, place_certain; /* place: login, session, terminal, unit */
         bool exited;
         const struct proc_image *next; /* the program it became before now; NULL = none */

@@ -253,6 +253,15 @@ static bool is_certain(const struct life *l, const struct range *r, uint64_t lo_
         return begun && first->known;
 }
 
+/* What makes it uncertain is that nothing in the queue can tell of its start. */
+static bool is_likely(const struct proctable *t, const struct range *r)
+{
+        for (const struct proc_image *i = r->last; i != r->first; i = i->older)
+                if (!i->known || !i->executed || on_exec_filesystem(t, i))
+                        return false;
+        return r->last != r->first;
+}
+
 static bool same_place(const struct range *r)
 {
         const struct proc_image *first = r->first;
@@ -288,6 +297,7 @@ bool proctable_find(struct proctable *t, const struct proc_question *q, struct p
         *ret = (struct proc_answer){
                 .image = i,
                 .program_certain = certain,
+                .program_likely = !certain && is_likely(t, &r),
                 .comm_certain = certain && (i->comm_ns == i->begin_ns || i->comm_ns <= q->lo_ns),
                 .ids_certain = r.first == i && (i->ids_ns == i->begin_ns || i->ids_ns <= q->lo_ns),
                 .place_certain = same_place(&r),

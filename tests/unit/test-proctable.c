@@ -308,6 +308,7 @@ static void chain_of_execs(void **state)
 /* No mark on its filesystem: nothing in the queue tells of its start. */
 static void program_from_elsewhere(void **state)
 {
+        struct proc_answer a;
         struct proc_facts f = facts_of("/nfs/tool", 31);
 
         scanned(1, 0, SHELL, 10);
@@ -315,6 +316,9 @@ static void program_from_elsewhere(void **state)
         f.exe_dev = DEV + 1;
         proctable_exec(t, 2, 30, &f);
         assert_answer(2, 15, "? ids?");
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 15, .ordered = true }, &a));
+        assert_true(a.program_likely);
+        assert_string_equal(a.image->exe, "/nfs/tool");
         assert_answer(2, 31, "/nfs/tool");
         /* what comes after it is told by its own start */
         exec(2, TOUCH, 30 + 100 * MSEC);

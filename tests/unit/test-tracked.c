@@ -119,6 +119,51 @@ static void living_process_is_verified(void **state)
         close_street();
 }
 
+/* Many, one after the other, none of which waits to be looked at: what is named is right. */
+static void storm_of_short_writers(void **state)
+{
+        enum { N = 100 };
+        pid_t pids[N];
+        char script[64], path[64];
+
+        open_street(CREATES);
+        for (int i = 0; i < N; i++) {
+                (void)snprintf(script, sizeof(script), "touch /mnt/f%d", i);
+                struct actor_process a = start(ONE, script);
+
+                assert_int_equal(waitpid(a.pid, NULL, 0), a.pid);
+                (void)close(a.said);
+                (void)close(a.told);
+                pids[i] = a.pid;
+        }
+        street_run(&s);
+        for (int i = 0; i < N; i++) {
+                (void)snprintf(path, sizeof(path), "/mnt/f%d", i);
+                const struct street_record *r = record_of(path);
+
+                assert_int_equal(r->pid, pids[i]);
+                assert_int_equal(r->attribution, r->exe ? ATTRIBUTION_TRACKED : ATTRIBUTION_EXITED);
+                if (r->exe)
+                        assert_string_equal(r->exe, ONE);
+        }
+        close_street();
+}
+
+/* No open_exec tells of a program on another filesystem: likely, and said to be no more. */
+static void program_from_elsewhere(void **state)
+{
+        open_street(CREATES);
+        struct actor_process a = start("/proc/self/exe", "touch /mnt/f say wait");
+        hear(&a);
+        street_run(&s);
+        const struct street_record *r = record_of("/mnt/f");
+        assert_int_equal(r->attribution, ATTRIBUTION_PROCESS);
+        assert_non_null(r->exe);
+        assert_false(r->program_known);
+        end(&a);
+        close_street();
+}
+
 /* /proc shows the later program only. */
 static void exec_right_after_the_write(void **state)
 {
@@ -312,6 +357,8 @@ int main(int argc, char **argv)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(gone_process_is_named, setup),
                 cmocka_unit_test_setup(living_process_is_verified, setup),
+                cmocka_unit_test_setup(storm_of_short_writers, setup),
+                cmocka_unit_test_setup(program_from_elsewhere, setup),
                 cmocka_unit_test_setup(exec_right_after_the_write, setup),
                 cmocka_unit_test_setup(program_of_the_living_before_its_exec, setup),
                 cmocka_unit_test_setup(parent_exits_first, setup),
