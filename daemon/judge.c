@@ -288,6 +288,20 @@ static void learn_dir(struct pipeline *p, const struct sight *s)
         }
 }
 
+static void learn_exec(struct pipeline *p, const struct sight *s)
+{
+        const struct fan_event *e = s->e;
+        const struct match_path *path = &s->query.path;
+        bool merged = e->mask != FAN_OPEN_EXEC, hidden;
+
+        if (!attributor_exec(p->params.attributor, e->pid, &e->object, merged) || !path->path)
+                return;
+        strbuf_reset(&p->canonical);
+        if (world_canonical_path(p->generation->world, path->fs, path->path, path->len, &p->canonical, &hidden) == 0 &&
+            !hidden)
+                attributor_exec_file(p->params.attributor, e->pid, &e->object, merged, strbuf_str(&p->canonical));
+}
+
 static void learn(struct pipeline *p, const struct sight *s)
 {
         const struct match_query *q = &s->query;
@@ -309,7 +323,7 @@ static void learn(struct pipeline *p, const struct sight *s)
         if (s->e->mask & FAN_ONDIR)
                 learn_dir(p, s);
         if ((s->e->mask & FAN_OPEN_EXEC) && p->key.kind == GROUP_MAIN)
-                attributor_exec(p->params.attributor, s->e->pid, &s->e->object, s->e->mask != FAN_OPEN_EXEC);
+                learn_exec(p, s);
 }
 
 /* ---- hold what may be wanted ---- */

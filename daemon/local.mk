@@ -20,6 +20,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/control_methods.c \
 	%D%/daemon.c %D%/daemon.h \
 	%D%/daemon_state.h \
+	%D%/exec_file.c %D%/exec_file.h \
 	%D%/fan_group.c %D%/fan_group.h \
 	%D%/fdutil.h \
 	%D%/guarded.c %D%/guarded.h \

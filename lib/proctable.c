@@ -202,12 +202,11 @@ void proctable_thread(struct proctable *t, int32_t pid, int change, uint64_t ns)
 
 /* What was read of the program before: was it that one, and not the one that begins here?
  * The file is read last: if it is another than the later program's, all is right. */
-static void doubt_reading(struct proctable *t, struct proc_image *before, const struct proc_image *after)
+static void doubt_reading(struct proc_image *before, const struct proc_image *after)
 {
-        if (!before->executed || !before->known || before->read_ns + EXEC_NS < after->begin_ns)
-                return;
-        if (!after->known || !before->exe_file || before->exe_file == after->exe_file)
-                image_wipe(t, before);
+        if (before->executed && before->known && before->read_ns + EXEC_NS >= after->begin_ns &&
+            (!after->known || !before->exe_file || before->exe_file == after->exe_file))
+                before->doubtful = true;
 }
 
 void proctable_exec(struct proctable *t, int32_t pid, uint64_t ns, const struct proc_facts *facts)
@@ -234,7 +233,7 @@ void proctable_exec(struct proctable *t, int32_t pid, uint64_t ns, const struct 
                 i->ids = l->image->ids;
                 i->ids.euid = i->ids.egid = ID_UNKNOWN; /* the file may have a set-id bit */
         }
-        doubt_reading(t, i->older, i);
+        doubt_reading(i->older, i);
         l->image = i;
         l->threads = 0;
         l->doubtful &= !i->known;

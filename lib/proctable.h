@@ -53,6 +53,8 @@ struct proc_image {
         bool known;       /* of what follows, something could be read */
         bool executed;    /* begun by an exec, not by a fork */
         bool had_threads; /* others of its process ran when it began */
+        bool doubtful;    /* what was read may be of the program after it, ... */
+        bool confirmed;   /* ... but the queue told of the same file */
         bool unordered;   /* its open_exec may stand too early in the queue */
         bool exe_deleted, kernel_thread;
         char comm[16];            /* "" = not known */
@@ -112,8 +114,12 @@ void proctable_refresh(struct proctable *t, int32_t pid, const struct proc_facts
 /* Two files of one filesystem differ in it; never 0. */
 uint64_t proctable_handle_id(int type, const void *handle, size_t len);
 /* An open_exec of pid stands here.  merged: with an earlier event of the same file, so
- * that its own place may be later.  lo_ns: the queue was seen empty then. */
-void proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged, uint64_t lo_ns);
+ * that its own place may be later.  lo_ns: the queue was seen empty then.  True when it
+ * starts a program of which nothing could be read: its file would be welcome. */
+bool proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged, uint64_t lo_ns);
+/* What was asked for: the program's own file, not a script. */
+void proctable_queue_exec_file(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged,
+                               const char *exe, uint64_t exe_dev);
 /* Events were lost, and open_execs may have been among them. */
 void proctable_queue_lost(struct proctable *t, uint64_t now);
 /* No event from before ns is still to come. */

@@ -39,8 +39,14 @@ static bool ran_before(const struct proc_image *i)
 
 bool image_is_seen(const struct proctable *t, const struct life *l, const struct proc_image *i)
 {
-        return i->executed && i->exe_handle != 0 && i->begin_ns > t->unordered_ns &&
+        return i->executed && !i->doubtful && i->exe_handle != 0 && i->begin_ns > t->unordered_ns &&
                i->begin_ns > l->unordered_ns && on_exec_filesystem(t, i) && !ran_before(i);
+}
+
+/* What was read of it is its own. */
+static bool is_believed(const struct proc_image *i)
+{
+        return i->known && (!i->doubtful || i->confirmed);
 }
 
 /* The program that came after i; NULL at the newest. */
@@ -73,6 +79,7 @@ static void pass(struct life *l, struct proc_image *i, bool merged)
         l->passed = i;
         l->just_passed = true;
         i->unordered |= merged;
+        i->confirmed = true;
         memset(l->pending, 0, sizeof(l->pending));
 }
 
@@ -135,7 +142,19 @@ static struct life *find_life(const struct proctable *t, int32_t pid, uint64_t l
         return found;
 }
 
-void proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged, uint64_t lo_ns)
+/* A program that was gone before it could be read: the first open_exec behind the program
+ * before is that of its file, if the one after it is known by its own. */
+static struct proc_image *unread_program(const struct life *l)
+{
+        struct proc_image *i = after(l, l->passed), *next;
+
+        if (!i || !i->executed || i->known || i->exe_handle != 0 || l->pending[0].handle_id != 0)
+                return NULL;
+        next = after(l, i);
+        return !next || next->exe_handle != 0 ? i : NULL;
+}
+
+bool proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged, uint64_t lo_ns)
 {
         struct life *l = find_life(t, pid, lo_ns, false);
 
@@ -144,20 +163,42 @@ void proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, 
                 for (l = life_newest(t, pid); l; l = l->next)
                         if (l->pid == pid)
                                 l->unordered_ns = MAX_OF(l->unordered_ns, l->image->begin_ns);
-                return;
+                return false;
         }
         pass_by_time(l, lo_ns);
 
         struct proc_image *i = started_by(t, l, handle_id);
         if (i) {
                 pass(l, i, merged);
-                return;
+                return false;
         }
+        bool unread = unread_program(l);
         /* the exec is not told yet, or it is of the loader, of a script, or failed */
         memmove(l->pending + 1, l->pending, sizeof(l->pending) - sizeof(l->pending[0]));
         l->pending[0].handle_id = handle_id;
         l->pending[0].merged = merged;
         l->pending_ns = MAX_OF(l->pending_ns, MAX_OF(lo_ns, l->image->begin_ns));
+        return unread;
+}
+
+void proctable_queue_exec_file(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged,
+                               const char *exe, uint64_t exe_dev)
+{
+        struct life *l = life_newest(t, pid);
+        struct proc_image *i;
+
+        /* still what it was when it was asked for? */
+        if (!l || l->pending[0].handle_id != handle_id || l->pending[1].handle_id != 0)
+                return;
+        l->pending[0].handle_id = 0;
+        i = unread_program(l);
+        l->pending[0].handle_id = handle_id;
+        if (!i)
+                return;
+        image_set_exe(t, i, exe);
+        i->exe_handle = handle_id;
+        i->exe_dev = exe_dev;
+        pass(l, i, merged);
 }
 
 void proctable_queue_lost(struct proctable *t, uint64_t now)
@@ -195,7 +236,7 @@ void proctable_passed(struct proctable *t, uint64_t ns)
 
 static bool same_program(const struct proc_image *a, const struct proc_image *b)
 {
-        return a->known && b->known && a->exe == b->exe && a->cmdline.p == b->cmdline.p &&
+        return is_believed(a) && is_believed(b) && a->exe == b->exe && a->cmdline.p == b->cmdline.p &&
                streq(a->comm, b->comm);
 }
 
@@ -250,7 +291,7 @@ static bool is_certain(const struct life *l, const struct range *r, uint64_t lo_
         for (const struct proc_image *i = r->last; i != first; i = i->older)
                 if (!same_program(i, first))
                         return false;
-        return begun && first->known;
+        return begun && is_believed(first);
 }
 
 /* What makes it uncertain is that nothing in the queue can tell of its start. */

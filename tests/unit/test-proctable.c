@@ -69,7 +69,7 @@ static void exec(int32_t pid, const char *exe, uint64_t ns)
 
 static void queue_exec(int32_t pid, const char *exe, uint64_t lo)
 {
-        proctable_queue_exec(t, pid, handle_of(exe), false, lo);
+        (void)proctable_queue_exec(t, pid, handle_of(exe), false, lo);
 }
 
 /* What an event of pid that was queued since lo is of: "EXE" with a sign of how certain,
@@ -387,6 +387,37 @@ static void first_thread_exits_first(void **state)
         assert_answer(2, 51, "-");
 }
 
+/* The queue names the file of a program that was gone too soon. */
+static void unread_program_is_known_by_its_file(void **state)
+{
+        struct proc_answer a;
+
+        scanned(1, 0, SHELL, 10);
+        proctable_fork(t, 1, 2, 20);
+        proctable_exec(t, 2, 30, NULL);
+        assert_true(proctable_queue_exec(t, 2, handle_of(TOUCH), false, 15));
+        proctable_queue_exec_file(t, 2, handle_of(TOUCH), false, TOUCH, DEV);
+        assert_false(proctable_queue_exec(t, 2, handle_of("/lib/ld.so"), false, 15));
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 15, .ordered = true }, &a));
+        assert_true(a.program_certain);
+        assert_string_equal(a.image->exe, TOUCH);
+        assert_string_equal(a.image->comm, "");
+}
+
+/* Two that could not be read, or an open_exec that came to nothing: whose file is it? */
+static void unread_programs_are_not_told_apart(void **state)
+{
+        scanned(1, 0, SHELL, 10);
+        proctable_fork(t, 1, 2, 20);
+        proctable_exec(t, 2, 30, NULL);
+        proctable_exec(t, 2, 40, NULL);
+        assert_false(proctable_queue_exec(t, 2, handle_of(TOUCH), false, 15));
+        proctable_fork(t, 1, 3, 50);
+        assert_false(proctable_queue_exec(t, 3, handle_of(SED), false, 45));
+        proctable_exec(t, 3, 60, NULL);
+        assert_false(proctable_queue_exec(t, 3, handle_of(TOUCH), false, 45));
+}
+
 static void unread_program_is_not_guessed(void **state)
 {
         scanned(1, 0, SHELL, 10);
@@ -407,8 +438,34 @@ static void late_reading_is_not_believed(void **state)
         proctable_exec(t, 2, 30, &late); /* in truth touch */
         exec(2, SED, 40);
         queue_exec(2, TOUCH, 15);
-        assert_answer(2, 15, "? ids? next");
+        assert_answer(2, 15, "? ids?");
         queue_exec(2, SED, 15);
+        assert_answer(2, 15, SED " ids?");
+}
+
+/* In doubt, but the queue tells of the same file. */
+static void reading_is_confirmed_by_the_queue(void **state)
+{
+        scanned(1, 0, SHELL, 10);
+        proctable_fork(t, 1, 2, 20);
+        exec(2, TOUCH, 30);
+        exec(2, TOUCH, 40); /* so soon that the second may have been read in the place of the first */
+        assert_answer(2, 15, "? ids?");
+        queue_exec(2, TOUCH, 15);
+        assert_answer(2, 15, TOUCH " ids?"); /* one of the two, which are alike */
+}
+
+/* A program that could not be read makes those before it uncertain too. */
+static void unread_program_after_a_known_one(void **state)
+{
+        scanned(1, 0, SHELL, 10);
+        proctable_fork(t, 1, 2, 20);
+        exec(2, TOUCH, 30);
+        proctable_exec(t, 2, 40, NULL);
+        queue_exec(2, TOUCH, 15);
+        assert_answer(2, 15, "? ids?");
+        assert_true(proctable_queue_exec(t, 2, handle_of(SED), false, 15));
+        proctable_queue_exec_file(t, 2, handle_of(SED), false, SED, DEV);
         assert_answer(2, 15, SED);
 }
 
@@ -607,8 +664,12 @@ int main(void)
                 TEST(merged_open_exec_stands_too_early),
                 TEST(other_threads_run_on),
                 TEST(first_thread_exits_first),
+                TEST(unread_program_is_known_by_its_file),
+                TEST(unread_programs_are_not_told_apart),
                 TEST(unread_program_is_not_guessed),
                 TEST(late_reading_is_not_believed),
+                TEST(reading_is_confirmed_by_the_queue),
+                TEST(unread_program_after_a_known_one),
                 TEST(reading_of_a_later_owner_of_the_pid),
                 TEST(execs_without_end),
                 TEST(who_starts_a_program),
