@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Pids that come again every second: nobody gets another's name.  Sets kernel.pid_max of
-# the whole machine to its least, so only for a guest that is thrown away (tests/run-kernel):
+# 200 pids that come again and again: nobody gets another's name.  Sets kernel.pid_max of
+# the whole machine, so only for a guest that is thrown away (tests/run-kernel):
 # it must be told THROW_AWAY=1.  Speaks TAP.
 #
 # who-recycle.sh FAWATCHD WHO-STORM: the latter is bench/who-storm.c, linked statically.
@@ -23,8 +23,8 @@ for kind in fork one vfork double; do
     "$fawatchd" --log=stdout --rules="$dir/rules.conf" >"$dir/out" 2>"$dir/err" &
     watcher=$!
     sleep 3
-    echo 301 >/proc/sys/kernel/pid_max
-    "$dir/bin/who-storm" "$dir/f" "$dir/bin" "$kind" 1000 2
+    echo 500 >/proc/sys/kernel/pid_max # after the first round they begin again at 300
+    "$dir/bin/who-storm" "$dir/f" "$dir/bin" "$kind" 600 2
     sleep 3
     kill $watcher
     wait $watcher
