@@ -530,7 +530,8 @@ bool attributor_exec(struct attributor *a, int32_t pid, const struct fan_handle 
         return a->tracked && tracked_exec(a->tracked, pid, file, merged);
 }
 
-void attributor_exec_file(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged, const char *path)
+void attributor_exec_file(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged,
+                          const char *path)
 {
         if (a->tracked)
                 tracked_exec_file(a->tracked, pid, file, merged, path);
