@@ -115,7 +115,8 @@ static void expect_unwanted(const struct street *s, uint64_t read)
         if (s->counters.events_read == read && s->counters.events_filtered == read)
                 return;
         (void)fprintf(stderr, "bench-street: %ju of %ju events read, %ju of them unwanted\n",
-                      (uintmax_t)s->counters.events_read, (uintmax_t)read, (uintmax_t)s->counters.events_filtered);
+                      (uintmax_t)s->counters.events_read, (uintmax_t)read,
+                      (uintmax_t)s->counters.events_filtered);
         exit(1);
 }
 
@@ -180,7 +181,9 @@ static void put_event(struct strbuf *b, uint32_t i)
 
 static double from_memory(void)
 {
-        static const char facts[] = "mount 1 0 8:1 / / ext4 /dev/a\nmount 2 1 8:2 / /mnt ext4 /dev/b\nfs 8:2 fsid=1234\n"
+        static const char facts[] = "mount 1 0 8:1 / / ext4 /dev/a\n"
+                                    "mount 2 1 8:2 / /mnt ext4 /dev/b\n"
+                                    "fs 8:2 fsid=1234\n"
                                     "kernel fanotify dfid_name target_fid rename pidfd\n";
         const struct group_key key = { .kind = GROUP_MAIN };
         _cleanup_strbuf_ struct strbuf bytes = STRBUF_NULL;
@@ -200,9 +203,8 @@ static double from_memory(void)
                 int n = snprintf(path, sizeof(path), "/srv/data/project%u/build/obj", i);
 
                 handle_bytes(i, handle);
-                resolver_learn(s.resolver,
-                               &(struct fan_handle){ .fsid = FSID, .type = 1, .len = HANDLE_LEN, .bytes = handle }, path,
-                               (size_t)n);
+                struct fan_handle h = { .fsid = FSID, .type = 1, .len = HANDLE_LEN, .bytes = handle };
+                resolver_learn(s.resolver, &h, path, (size_t)n);
         }
         for (uint32_t i = 0; i < EVENTS; i++)
                 put_event(&bytes, i);
@@ -263,7 +265,11 @@ static pid_t start_maker(int *ret_tell, int *ret_done)
 static void place_mark(struct fan_group *g)
 {
         struct stat st;
-        struct mark_op op = { .add = true, .bits = FAN_CREATE | FAN_ONDIR | FAN_EVENT_ON_CHILD, .where = "/mnt" };
+        struct mark_op op = {
+                .add = true,
+                .bits = FAN_CREATE | FAN_ONDIR | FAN_EVENT_ON_CHILD,
+                .where = "/mnt",
+        };
 
         if (stat("/mnt", &st) < 0)
                 die("/mnt", errno);
@@ -336,14 +342,15 @@ int main(void)
 {
         double memory = from_memory();
 
-        (void)printf("userspace: %.2f million events/s (%.0f ns an event; wanted: 1.00)\n", memory / 1e6, 1e9 / memory);
+        (void)printf("userspace: %.2f million events/s (%.0f ns an event; wanted: 1.00)\n", memory / 1e6,
+                     1e9 / memory);
         if (geteuid() != 0) {
                 (void)printf("with read: needs root\n");
                 return 0;
         }
         double kernel = from_kernel();
-        (void)printf("with read and pidfds: %.2f million events/s (%.0f ns an event; wanted: 0.35)\n", kernel / 1e6,
-                     1e9 / kernel);
+        (void)printf("with read and pidfds: %.2f million events/s (%.0f ns an event; wanted: 0.35)\n",
+                     kernel / 1e6, 1e9 / kernel);
         (void)printf("userspace's share of the whole: %.2f\n", kernel / memory);
         return 0;
 }

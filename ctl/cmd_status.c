@@ -12,12 +12,14 @@ static void label(const char *name)
         printf("  %-10s ", name);
 }
 
-/* A line that something is wrong, and the cure. */
+/* A line that something is wrong, and the cure (NULL: it says so itself). */
 static void wrong(enum tone tone, const char *what, const char *cure)
 {
         printf("%s!%s ", tone_on(stdout, tone), tone_off(stdout, tone));
         print_toned(stdout, tone, what);
-        printf("\n    %s\n", cure);
+        printf("\n");
+        if (cure)
+                printf("    %s\n", cure);
 }
 
 static void print_size(uint64_t bytes)
@@ -81,29 +83,29 @@ static void print_wrongs(const json_t *s)
                       "records wait: systemctl status systemd-journald.socket systemd-journald");
         }
         if (json_number(counters, "events_overflow") > 0) {
-                snprintf(text, sizeof(text), "the kernel's queue overflowed %llu times: events are missing",
+                snprintf(text, sizeof(text), "the kernel's queue overflowed (%llu times): events are missing",
                          number(counters, "events_overflow"));
                 wrong(TONE_BAD, text,
                       "journalctl -t fawatchd says when; narrower rules, or queue = \"unlimited\"");
         }
         if (json_number(counters, "records_shed") > 0) {
-                snprintf(text, sizeof(text), "%llu records were shed, as the log did not keep up",
+                snprintf(text, sizeof(text), "records shed, as the log did not keep up: %llu",
                          number(counters, "records_shed"));
                 wrong(TONE_WARNING, text,
                       "journalctl -t fawatchd names them; ignore what is noise, or raise the spool");
         }
         if (json_number(json_object_get(s, "marks"), "failed") > 0) {
-                snprintf(text, sizeof(text), "%llu marks could not be placed",
+                snprintf(text, sizeof(text), "marks that could not be placed: %llu",
                          number(json_object_get(s, "marks"), "failed"));
                 wrong(TONE_BAD, text, "see fawatchctl marks");
         }
         if (json_number(json_object_get(s, "coverage"), "not_covered") > 0) {
-                snprintf(text, sizeof(text), "%llu filesystems are not covered",
+                snprintf(text, sizeof(text), "filesystems not covered: %llu",
                          number(json_object_get(s, "coverage"), "not_covered"));
                 wrong(TONE_WARNING, text, "see fawatchctl coverage");
         }
         json_array_foreach (json_object_get(s, "warnings"), i, item)
-                wrong(TONE_WARNING, string(item), "see fawatchd(8)");
+                wrong(TONE_WARNING, string(item), NULL);
 }
 
 static void print_rules(const json_t *s)

@@ -112,7 +112,8 @@ static void drop_process(void *userdata, void *value)
         free(p);
 }
 
-int attributor_new(struct counters *counters, struct names *names, size_t max_entries, struct attributor **ret)
+int attributor_new(struct counters *counters, struct names *names, size_t max_entries,
+                   struct attributor **ret)
 {
         _cleanup_(attributor_freep) struct attributor *a = calloc(1, sizeof(*a));
 
@@ -123,7 +124,11 @@ int attributor_new(struct counters *counters, struct names *names, size_t max_en
         a->reuse_usec = pid_reuse_usec();
         for (size_t i = 0; i < N_FORMS; i++)
                 a->nobody.forms[i] = (struct actor){
-                        .uid = ID_UNKNOWN, .euid = ID_UNKNOWN, .gid = ID_UNKNOWN, .egid = ID_UNKNOWN, .loginuid = ID_UNKNOWN,
+                        .uid = ID_UNKNOWN,
+                        .euid = ID_UNKNOWN,
+                        .gid = ID_UNKNOWN,
+                        .egid = ID_UNKNOWN,
+                        .loginuid = ID_UNKNOWN,
                 };
         if (lru_new(MAX_OF(max_entries, (size_t)1), MAX_CACHE_BYTES, drop_process, NULL, &a->processes) < 0)
                 return -ENOMEM;
@@ -265,7 +270,8 @@ static struct process *read_process(struct attributor *a, int dir, int32_t pid)
                 return NULL;
         }
         stamp(a, p);
-        if (lru_put(a->processes, &pid, sizeof(pid), p, sizeof(*p) + sizeof(*p->snapshot) + p->snapshot->proc->size) < 0) {
+        if (lru_put(a->processes, &pid, sizeof(pid), p,
+                    sizeof(*p) + sizeof(*p->snapshot) + p->snapshot->proc->size) < 0) {
                 drop_process(NULL, p);
                 return NULL;
         }
@@ -291,8 +297,8 @@ static void refresh(struct attributor *a, struct process *p, bool program_stands
         }
 
         const struct actor *after = &s->proc->actor;
-        bool unchanged = program_stands && same_text(before->comm, after->comm) && same_text(before->exe, after->exe) &&
-                         same_text(before->cmdline.p, after->cmdline.p);
+        bool unchanged = program_stands && same_text(before->comm, after->comm) &&
+                         same_text(before->exe, after->exe) && same_text(before->cmdline.p, after->cmdline.p);
         retire(a, p->snapshot);
         p->snapshot = s;
         stamp(a, p);
@@ -386,7 +392,8 @@ static void answer(struct attributed *ret, enum attribution attribution, struct 
 }
 
 /* Only the pid is known. */
-static void answer_pid(struct attributor *a, enum attribution attribution, int32_t pid, struct attributed *ret)
+static void answer_pid(struct attributor *a, enum attribution attribution, int32_t pid,
+                       struct attributed *ret)
 {
         struct snapshot *s = calloc(1, sizeof(*s));
 

@@ -29,10 +29,12 @@ struct attributor;
 struct names;
 struct proc_events;
 
-int attributor_new(struct counters *counters, struct names *names, size_t max_entries, struct attributor **ret);
+int attributor_new(struct counters *counters, struct names *names, size_t max_entries,
+                   struct attributor **ret);
 void attributor_free(struct attributor *a);
 DEFINE_CLEANUP(struct attributor, attributor_free);
-void attributor_set_settings(struct attributor *a, const struct settings *s); /* mask_options; drops nothing else */
+/* mask_options, borrowed; drops nothing. */
+void attributor_set_settings(struct attributor *a, const struct settings *s);
 
 /* With the table of processes also those that are gone are known, and which program ran
  * when; NULL: /proc alone.  Borrowed.  Returns 0 or -ENOMEM (then /proc alone). */
@@ -52,7 +54,7 @@ struct attribution_query {
         int pidfd;           /* borrowed; ≥ 0, or FAN_NOPIDFD, FAN_EPIDFD, as in the event */
         bool exec_follows;   /* another open_exec of this pid stands later in what was read */
         bool exec_unordered; /* one stands before, but merged with an older event: its own place is not known */
-        bool is_exec;        /* the event is an open_exec itself: raised by the old program about the new */
+        bool is_exec;        /* the event is an open_exec itself: by the old program about the new */
         bool other_queue;    /* it comes from a group that open_exec events do not come through */
         bool once;           /* of a kind that cannot hold anything that happened later */
         const struct fan_handle *file; /* of an open_exec: the program's file, or NULL */

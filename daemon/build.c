@@ -112,7 +112,8 @@ static int read_rules(const struct options *o, enum rules_from from, struct diag
         return path ? conf_read_file(path, true, diag, ret) : -ENOMEM;
 }
 
-static int read_texts(const struct options *o, enum rules_from from, struct diag *diag, struct build_texts **ret)
+static int read_texts(const struct options *o, enum rules_from from, struct diag *diag,
+                      struct build_texts **ret)
 {
         _cleanup_(build_texts_freep) struct build_texts *t = calloc(1, sizeof(*t));
         if (!t)

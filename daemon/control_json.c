@@ -58,7 +58,7 @@ static json_t *diagnostic_lines(const struct diag *d, bool errors)
                 if ((d->entries[i].severity == DIAG_ERROR) != errors || d->entries[i].severity == DIAG_NOTE)
                         continue;
                 _cleanup_free_ char *line = diag_format(&d->entries[i]);
-                append(lines, text(line));
+                append(lines, line ? json_string(line) : json_null()); /* already fit to be read */
         }
         return lines;
 }
@@ -207,7 +207,10 @@ int control_json_status(const struct daemon *d, struct strbuf *out)
 
 static json_t *mask_names(uint64_t mask)
 {
-        static const struct { uint64_t bit; const char *name; } flags[] = {
+        static const struct {
+                uint64_t bit;
+                const char *name;
+        } flags[] = {
                 { FAN_MOVED_FROM, "moved_from" },
                 { FAN_MOVED_TO, "moved_to" },
                 { FAN_ONDIR, "ondir" },
@@ -251,7 +254,8 @@ static int failure_of(const struct daemon *d, const struct mark *m)
         size_t n;
         const struct mark_failure *f = marks_failures(d->street.marks, &n);
         for (size_t i = 0; i < n; i++)
-                if (group_key_compare(&f[i].group, &m->group) == 0 && mark_object_compare(&f[i].object, &m->object) == 0)
+                if (group_key_compare(&f[i].group, &m->group) == 0 &&
+                    mark_object_compare(&f[i].object, &m->object) == 0)
                         return f[i].error;
         return 0;
 }
@@ -310,7 +314,8 @@ static json_t *coverage_json(const struct world *w, const struct coverage *c)
         snprintf(device, sizeof(device), "%u:%u", fs->sdev_major, fs->sdev_minor);
         set(o, "device", json_string(device));
         set(o, "fstype", text(fs->fstype));
-        set(o, "mountpoint", text(fs->canonical_mount == WORLD_NONE ? NULL : w->mounts[fs->canonical_mount].mountpoint));
+        set(o, "mountpoint",
+            text(fs->canonical_mount == WORLD_NONE ? NULL : w->mounts[fs->canonical_mount].mountpoint));
         set(o, "state", json_string(coverage_state_name(c->state)));
         set(o, "events", mask_names(vocab_to_fan(c->events)));
         set(o, "how", text(c->how));
@@ -346,7 +351,8 @@ int control_json_coverage(const struct daemon *d, struct strbuf *out)
                         .weight = GAP_HOLE,
                         .path = failures[i].where,
                         .error = failures[i].error,
-                        .reason = "fanotify_mark refused the planned mark; it is tried again at the next reload or mount",
+                        .reason = "fanotify_mark refused the planned mark; it is tried again at the "
+                                  "next reload or mount",
                 };
                 append(gaps, gap_json(&gap));
         }
@@ -390,7 +396,7 @@ static json_t *diagnostic(const char *severity, const char *file, unsigned line,
         set(o, "severity", json_string(severity));
         set(o, "file", text(file));
         set(o, "line", number(line));
-        set(o, "text", text(what));
+        set(o, "text", json_string(what));
         return o;
 }
 

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -23,11 +24,13 @@
 #include "tracking.h"
 
 #define CACHED_DIRECTORIES 8192
-#define CACHED_PROCESSES 1024
+#define CACHED_PROCESSES   1024
 /* Shares of TimeoutStopSec=: what is still queued, then what still waits for the log. */
-#define STOP_READ_USEC (3 * USEC_PER_SEC)
-#define STOP_SEND_USEC (5 * USEC_PER_SEC)
+#define STOP_READ_USEC       (3 * USEC_PER_SEC)
+#define STOP_SEND_USEC       (5 * USEC_PER_SEC)
 #define STATUS_INTERVAL_USEC USEC_PER_SEC
+/* The loop's own default of 250 ms would show in every window that closes. */
+#define DEADLINE_ACCURACY_USEC (10 * USEC_PER_MSEC)
 /* The kernel makes at most fs.fanotify.max_user_groups (128) for a user. */
 #define MAX_GROUPS 128
 
@@ -35,11 +38,11 @@ struct loop {
         sd_event *event;
         sd_event_source *groups[MAX_GROUPS];
         size_t n_groups;
-        sd_event_source *sink;      /* while the sink is full */
-        sd_event_source *deadline;  /* the reporter's next thing to do */
+        sd_event_source *sink;     /* while the sink is full */
+        sd_event_source *deadline; /* the reporter's next thing to do */
         sd_event_source *heartbeat;
-        sd_event_source *status;    /* armed only after activity */
-        uint64_t status_usec;       /* monotonic, of the last status */
+        sd_event_source *status; /* armed only after activity */
+        uint64_t status_usec;    /* monotonic, of the last status */
 };
 
 static uint64_t clock_usec(clockid_t clock)
@@ -215,8 +218,9 @@ void daemon_groups_changed(struct daemon *d)
         d->queues_since_ns = 0;
         /* A reload may have another heartbeat, and wrote records of its own. */
         (void)sd_event_source_set_time_relative(l->heartbeat, d->generation->settings->heartbeat_usec);
-        (void)sd_event_source_set_enabled(l->heartbeat,
-                                          d->generation->settings->heartbeat_usec > 0 ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+        (void)sd_event_source_set_enabled(l->heartbeat, d->generation->settings->heartbeat_usec > 0
+                                                                        ? SD_EVENT_ONESHOT
+                                                                        : SD_EVENT_OFF);
         after_events(d);
 }
 
@@ -281,7 +285,8 @@ static int answer_rules(void *userdata, struct strbuf *out)
         return strbuf_failed(out) ? -ENOMEM : 0;
 }
 
-static void ask_reload(void *userdata, bool dry_run, const struct control_peer *peer, struct control_reload *token)
+static void ask_reload(void *userdata, bool dry_run, const struct control_peer *peer,
+                       struct control_reload *token)
 {
         const struct reload_request request = { .token = token, .dry_run = dry_run, .peer = *peer };
         if (!dry_run)
@@ -313,7 +318,8 @@ static int open_street(struct daemon *d)
         struct sink *sink;
         struct rlimit files;
 
-        int r = d->options->log_stdout ? sink_stdout_new(STDOUT_FILENO, &sink) : sink_journal_new(NULL, &sink);
+        int r = d->options->log_stdout ? sink_stdout_new(STDOUT_FILENO, &sink)
+                                       : sink_journal_new(NULL, &sink);
         if (r < 0)
                 return r;
         const struct reporter_params reporter = {
@@ -383,7 +389,8 @@ static int open_sources(struct daemon *d)
             (r = sd_event_add_signal(e, NULL, SIGHUP, on_hup, d)) < 0 ||
             (r = sd_event_add_io(e, NULL, worker_fd(d->worker), EPOLLIN, on_worker, d)) < 0 ||
             (r = sd_event_add_io(e, NULL, mounts_monitor_fd(d->monitor), EPOLLIN, on_mounts, d)) < 0 ||
-            (r = sd_event_add_time(e, &l->deadline, CLOCK_MONOTONIC, never, 0, on_deadline, d)) < 0 ||
+            (r = sd_event_add_time(e, &l->deadline, CLOCK_MONOTONIC, never, DEADLINE_ACCURACY_USEC,
+                                   on_deadline, d)) < 0 ||
             (r = sd_event_add_time(e, &l->status, CLOCK_MONOTONIC, never, 0, on_status, d)) < 0 ||
             (r = sd_event_add_time(e, &l->heartbeat, CLOCK_MONOTONIC, never, 0, on_heartbeat, d)) < 0)
                 return r;
@@ -397,8 +404,8 @@ static int open_control(struct daemon *d)
         int r = control_new(d->loop->event, runtime_control_path(d->runtime), &control_ops, d,
                             &d->street.counters.followers_lost, &d->control);
         if (r < 0)
-                log_message(LOG_ERR, "the control socket %s cannot be opened: %s", runtime_control_path(d->runtime),
-                            strerror(-r));
+                log_message(LOG_ERR, "the control socket %s cannot be opened: %s",
+                            runtime_control_path(d->runtime), strerror(-r));
         return r;
 }
 
@@ -446,7 +453,8 @@ static int check_place(struct daemon *d)
 {
         const char *capability = fan_group_missing_capability();
         if (capability) {
-                log_message(LOG_ERR, "%s is missing: run as root, or as the service (systemctl start fawatchd)",
+                log_message(LOG_ERR,
+                            "%s is missing: run as root, or as the service (systemctl start fawatchd)",
                             capability);
                 return EXIT_NOT_PERMITTED;
         }
@@ -454,8 +462,9 @@ static int check_place(struct daemon *d)
                 return EXIT_FINE;
         int r = runtime_open(&d->runtime);
         if (r == -EBUSY) {
-                log_message(LOG_ERR, "another fawatchd is running (systemctl status fawatchd); an observer beside "
-                                     "it: fawatchd --log=stdout --watch=PATH");
+                log_message(LOG_ERR,
+                            "another fawatchd is running (systemctl status fawatchd); an observer beside "
+                            "it: fawatchd --log=stdout --watch=PATH");
                 return EXIT_SECOND_DAEMON;
         }
         if (r < 0) {
@@ -474,7 +483,8 @@ static void drain(struct daemon *d)
         uint64_t until = daemon_monotonic_usec() + STOP_READ_USEC;
 
         for (size_t i = 0; i < n; i++)
-                while (pipeline_dispatch(d->street.pipeline, groups[i]) == 1 && daemon_monotonic_usec() < until)
+                while (pipeline_dispatch(d->street.pipeline, groups[i]) == 1 &&
+                       daemon_monotonic_usec() < until)
                         (void)reporter_flush(d->street.reporter);
 }
 
@@ -485,7 +495,8 @@ static void stop(struct daemon *d)
         notes_stopping(d);
         size_t left = reporter_drain(d->street.reporter, daemon_monotonic_usec() + STOP_SEND_USEC);
         if (left > 0)
-                log_message(LOG_ERR, "%zu records could not be written: the log did not take them in time", left);
+                log_message(LOG_ERR, "%zu records could not be written: the log did not take them in time",
+                            left);
 }
 
 static void street_done(struct street *s)
@@ -537,6 +548,8 @@ int daemon_run(const struct options *options)
         sigaddset(&handled, SIGHUP);
         sigprocmask(SIG_BLOCK, &handled, NULL);
         signal(SIGPIPE, SIG_IGN);
+        /* A fixed threshold: glibc would raise it, and keep what the spool gives back after a storm. */
+        (void)mallopt(M_MMAP_THRESHOLD, 128 * 1024);
         umask(0077);
 
         int status = check_place(&d);

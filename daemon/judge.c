@@ -49,8 +49,8 @@ static bool find_naming(struct pipeline *p, const struct fan_handle *dir, bool *
         return true;
 }
 
-static int gone_dir_path(struct pipeline *p, const struct fan_handle *dir, bool in_next, size_t at, unsigned depth,
-                         struct strbuf *out)
+static int gone_dir_path(struct pipeline *p, const struct fan_handle *dir, bool in_next, size_t at,
+                         unsigned depth, struct strbuf *out)
 {
         struct fan_event e;
         bool before;
@@ -194,6 +194,11 @@ static void read_names(struct pipeline *p, struct sight *s)
                 s->object = &s->dir;
 }
 
+static struct object_handle handle_of(const struct fan_handle *h)
+{
+        return (struct object_handle){ .type = h->type, .len = h->len, .bytes = h->bytes };
+}
+
 /* A rule's path that leads to the event's object, under another name than the event's. */
 static void find_alias(struct pipeline *p, struct sight *s)
 {
@@ -202,7 +207,7 @@ static void find_alias(struct pipeline *p, struct sight *s)
 
         if (!fan_handle_given(s->object))
                 return;
-        const struct object_handle h = { .type = s->object->type, .len = s->object->len, .bytes = s->object->bytes };
+        const struct object_handle h = handle_of(s->object);
         own = (struct object_path){ .fsid = s->object->fsid, .path = path->path, .len = path->len };
         if (!objects_find(p->objects, s->object->fsid, &h, path->path ? &own : NULL, &found))
                 return;
@@ -233,7 +238,8 @@ static void look(struct pipeline *p, struct sight *s)
                 (void)locate(p, &s->dir, &s->name, s->at, &p->path, &q->path);
         if (s->e->mask & FAN_FS_ERROR) {
                 /* about a filesystem; its object, when there is one, need not have a path */
-                q->unresolved_fs = s->object->bytes ? resolver_fs(p->params.resolver, s->object->fsid) : WORLD_NONE;
+                if (s->object->bytes)
+                        q->unresolved_fs = resolver_fs(p->params.resolver, s->object->fsid);
                 return;
         }
         if (objects_count(p->objects) > 0)
@@ -253,7 +259,7 @@ static void learn_object(struct pipeline *p, const struct match_path *path, cons
                 return;
 
         const struct object_path where = { .fsid = object->fsid, .path = path->path, .len = path->len };
-        struct object_handle was, h = { .type = object->type, .len = object->len, .bytes = object->bytes };
+        struct object_handle was, h = handle_of(object);
         if (!objects_has(p->objects, &where))
                 return;
         if (leads_there) {
@@ -288,21 +294,25 @@ static void learn_dir(struct pipeline *p, const struct sight *s)
         }
 }
 
-static void learn_exec(struct pipeline *p, const struct sight *s)
+/* looked: its path is known already, if it can be. */
+static void learn_exec(struct pipeline *p, struct sight *s, bool looked)
 {
         const struct fan_event *e = s->e;
         const struct match_path *path = &s->query.path;
         bool merged = e->mask != FAN_OPEN_EXEC, hidden;
 
-        if (!attributor_exec(p->params.attributor, e->pid, &e->object, merged) || !path->path)
+        if (p->key.kind != GROUP_MAIN || !attributor_exec(p->params.attributor, e->pid, &e->object, merged))
                 return;
+        if (!looked)
+                look(p, s);
         strbuf_reset(&p->canonical);
-        if (world_canonical_path(p->generation->world, path->fs, path->path, path->len, &p->canonical, &hidden) == 0 &&
+        if (path->path &&
+            world_canonical_path(p->generation->world, path->fs, path->path, path->len, &p->canonical, &hidden) == 0 &&
             !hidden)
                 attributor_exec_file(p->params.attributor, e->pid, &e->object, merged, strbuf_str(&p->canonical));
 }
 
-static void learn(struct pipeline *p, const struct sight *s)
+static void learn(struct pipeline *p, struct sight *s)
 {
         const struct match_query *q = &s->query;
 
@@ -315,15 +325,16 @@ static void learn(struct pipeline *p, const struct sight *s)
                 } else if (s->e->mask & FAN_DELETE) {
                         learn_object(p, &q->path, s->object, false);
                 }
-                if ((s->e->mask & FAN_DELETE_SELF) && fan_handle_given(s->object))
-                        objects_gone(p->objects, s->object->fsid,
-                                     &(struct object_handle){ .type = s->object->type, .len = s->object->len,
-                                                              .bytes = s->object->bytes });
+                if ((s->e->mask & FAN_DELETE_SELF) && fan_handle_given(s->object)) {
+                        const struct object_handle gone = handle_of(s->object);
+
+                        objects_gone(p->objects, s->object->fsid, &gone);
+                }
         }
         if (s->e->mask & FAN_ONDIR)
                 learn_dir(p, s);
-        if ((s->e->mask & FAN_OPEN_EXEC) && p->key.kind == GROUP_MAIN)
-                learn_exec(p, s);
+        if (s->e->mask & FAN_OPEN_EXEC)
+                learn_exec(p, s, true);
 }
 
 /* ---- hold what may be wanted ---- */
@@ -413,12 +424,16 @@ static void attribute(struct pipeline *p, const struct sight *s, struct attribut
         attributor_find(p->params.attributor, &q, ret);
 }
 
-static void look_at_object(struct pipeline *p, const struct sight *s, const struct match_hits *hits, struct held *h)
+static void look_at_object(struct pipeline *p, const struct sight *s, const struct match_hits *hits,
+                           struct held *h)
 {
         struct match_facts *f = &h->facts;
 
         *f = (struct match_facts){
-                .owner_uid = ID_UNKNOWN, .owner_gid = ID_UNKNOWN, .dir_uid = ID_UNKNOWN, .dir_gid = ID_UNKNOWN,
+                .owner_uid = ID_UNKNOWN,
+                .owner_gid = ID_UNKNOWN,
+                .dir_uid = ID_UNKNOWN,
+                .dir_gid = ID_UNKNOWN,
         };
         if (!fan_handle_given(s->object) || resolver_object(p->params.resolver, s->object, &h->object) < 0) {
                 h->object = (struct object){ .type = h->query.is_dir ? TYPE_DIRECTORY : 0 };
@@ -431,7 +446,8 @@ static void look_at_object(struct pipeline *p, const struct sight *s, const stru
         if (hits->needs_dir_owner) {
                 const struct fan_handle *dir = fan_handle_given(&s->dir) ? &s->dir : &s->old_dir;
 
-                if (fan_handle_given(dir) && resolver_dir_owner(p->params.resolver, dir, &f->dir_uid, &f->dir_gid) < 0)
+                if (fan_handle_given(dir) &&
+                    resolver_dir_owner(p->params.resolver, dir, &f->dir_uid, &f->dir_gid) < 0)
                         f->dir_uid = f->dir_gid = ID_UNKNOWN;
         }
 }
@@ -513,6 +529,11 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
         }
         if (p->n_skip > 0 && is_skipped(p, at)) {
                 c->events_coalesced++; /* the second half of a rename */
+                return;
+        }
+        if (!p->exec_wanted && (e->mask & FAN_OPEN_EXEC) && vocab_from_fan(e->mask) == EV_OPEN_EXEC) {
+                c->events_exec++;
+                learn_exec(p, &s, false);
                 return;
         }
         look(p, &s);

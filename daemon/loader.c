@@ -63,7 +63,8 @@ static void save_rules(struct daemon *d)
         char *text = strdup(d->generation->canonical);
         if (!save || !text) {
                 free(text);
-                log_message(LOG_WARNING, "the rules in force could not be saved for the next start: out of memory");
+                log_message(LOG_WARNING,
+                            "the rules in force could not be saved for the next start: out of memory");
                 return;
         }
         *save = (struct save_job){ .job = { .run = save_run, .done = save_done }, .text = text };
@@ -227,7 +228,8 @@ static void refuse(struct daemon *d, struct build_result *built)
 static void refuse_shortage(struct daemon *d, struct build_result *built, int error)
 {
         diag_add(&built->diag, DIAG_ERROR, NULL, 0,
-                 "the marks of these rules cannot be placed: %s; the rules before stay in force", strerror(error));
+                 "the marks of these rules cannot be placed: %s; the rules before stay in force",
+                 strerror(error));
         refuse(d, built);
 }
 
@@ -277,13 +279,15 @@ static void take_world(struct daemon *d, struct build_result *built)
         struct reload_result result;
 
         if (!built->generation) {
-                log_message(LOG_WARNING, "the changed mounts could not be looked at; tried again at the next change");
+                log_message(LOG_WARNING,
+                            "the changed mounts could not be looked at; tried again at the next change");
                 log_diag(&built->diag);
                 return;
         }
         built->generation->number = d->generation->number;
         if (reload_apply(&d->street, d->generation, built->generation, &result) < 0) {
-                log_message(LOG_WARNING, "marks for the changed mounts cannot be placed: %s", strerror(result.error));
+                log_message(LOG_WARNING, "marks for the changed mounts cannot be placed: %s",
+                            strerror(result.error));
                 return;
         }
         struct generation *before = d->generation;
@@ -303,7 +307,8 @@ static void build_job_run(struct job *job)
         /* d->texts and d->generation change only when a build is done, and one runs at a time. */
         int r = build_run(d->options, build_source(d->options), b->kept ? d->texts : NULL, &b->result);
         if (r == 0 && !b->kept && build_compare(d->generation->rules, &b->result) < 0)
-                diag_add(&b->result.diag, DIAG_WARNING, NULL, 0, "what changed cannot be listed: out of memory");
+                diag_add(&b->result.diag, DIAG_WARNING, NULL, 0,
+                         "what changed cannot be listed: out of memory");
 }
 
 static void build_job_done(struct job *job, void *userdata)

@@ -62,21 +62,23 @@ static uint64_t monotonic_usec(void)
 /* ---- NSS ---- */
 
 /* The reentrant calls of NSS, by name or by id; ERANGE asks for a larger buffer. */
-static int nss_call(enum name_kind kind, const char *name, uint32_t id, char *buffer, size_t size, uint32_t *ret_id,
-                    const char **ret_name)
+static int nss_call(enum name_kind kind, const char *name, uint32_t id, char *buffer, size_t size,
+                    uint32_t *ret_id, const char **ret_name)
 {
         struct passwd pw, *found_pw = NULL;
         struct group gr, *found_gr = NULL;
         int e;
 
         if (kind == NAME_USER) {
-                e = name ? getpwnam_r(name, &pw, buffer, size, &found_pw) : getpwuid_r(id, &pw, buffer, size, &found_pw);
+                e = name ? getpwnam_r(name, &pw, buffer, size, &found_pw)
+                         : getpwuid_r(id, &pw, buffer, size, &found_pw);
                 if (found_pw) {
                         *ret_id = pw.pw_uid;
                         *ret_name = pw.pw_name;
                 }
         } else {
-                e = name ? getgrnam_r(name, &gr, buffer, size, &found_gr) : getgrgid_r(id, &gr, buffer, size, &found_gr);
+                e = name ? getgrnam_r(name, &gr, buffer, size, &found_gr)
+                         : getgrgid_r(id, &gr, buffer, size, &found_gr);
                 if (found_gr) {
                         *ret_id = gr.gr_gid;
                         *ret_name = gr.gr_name;

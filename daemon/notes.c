@@ -154,8 +154,9 @@ void notes_refused(struct daemon *d, const struct diag *diag, const struct reloa
         char and_more[48] = "";
         if (more > 0)
                 snprintf(and_more, sizeof(and_more), " (and %zu more)", more);
-        reporter_note(d->street.reporter, RECORD_RULES_REFUSED, LOG_ERR, f.v, "rules refused, the %s stay in force: %s%s",
-                      by ? "rules before" : "last good ones", text ? text : "out of memory", and_more);
+        reporter_note(d->street.reporter, RECORD_RULES_REFUSED, LOG_ERR, f.v,
+                      "rules refused, the %s stay in force: %s%s", by ? "rules before" : "last good ones",
+                      text ? text : "out of memory", and_more);
 }
 
 void notes_alive(struct daemon *d)
@@ -168,7 +169,8 @@ void notes_alive(struct daemon *d)
         const struct counter_info *table = counters_table(&n_counters);
         _cleanup_strbuf_ struct strbuf totals = STRBUF_NULL;
         for (size_t i = 0; i < n_counters; i++)
-                strbuf_addf(&totals, "%s%s=%" PRIu64, i > 0 ? " " : "", table[i].name, counter_value(c, &table[i]));
+                strbuf_addf(&totals, "%s%s=%" PRIu64, i > 0 ? " " : "", table[i].name,
+                            counter_value(c, &table[i]));
         add(&f, "FAWATCH_COUNTERS", strbuf_str(&totals));
         const struct rule_counters *rules = reporter_rule_counters(d->street.reporter, &n);
         for (size_t i = 0; i < n && f.n_own < 56; i++)
@@ -188,9 +190,11 @@ void notes_verify(struct daemon *d)
         int n = marks_verify(d->street.marks, &report);
 
         if (n < 0)
-                log_message(LOG_WARNING, "the placed marks could not be compared with the kernel's: %s", strerror(-n));
+                log_message(LOG_WARNING, "the placed marks could not be compared with the kernel's: %s",
+                            strerror(-n));
         else if (n > 0)
-                log_message(LOG_WARNING, "%d marks differ from what the kernel has: %s", n, strbuf_str(&report));
+                log_message(LOG_WARNING, "%d marks differ from what the kernel has: %s", n,
+                            strbuf_str(&report));
 }
 
 void notes_status_line(const struct daemon *d, struct strbuf *out)

@@ -28,7 +28,7 @@ int pipeline_new(const struct pipeline_params *params, struct pipeline **ret)
 {
         _cleanup_(pipeline_freep) struct pipeline *p = calloc(1, sizeof(*p));
         size_t bytes = params->window_bytes ? params->window_bytes : WINDOW_BYTES;
-        size_t events = params->max_events ? MIN_OF(params->max_events, (size_t)WINDOW_EVENTS) : WINDOW_EVENTS;
+        size_t events = MIN_OF(params->max_events ? params->max_events : SIZE_MAX, (size_t)WINDOW_EVENTS);
 
         if (!p)
                 return -ENOMEM;
@@ -79,7 +79,8 @@ static bool handle_now(const struct pipeline *p, uint32_t fs, const char *inside
         bool hidden;
         int mount_id;
 
-        if (world_canonical_path(p->generation->world, fs, inside, strlen(inside), &path, &hidden) < 0 || hidden)
+        if (world_canonical_path(p->generation->world, fs, inside, strlen(inside), &path, &hidden) < 0 ||
+            hidden)
                 return false;
         fh->handle_bytes = MAX_HANDLE_SZ;
         if (name_to_handle_at(AT_FDCWD, strbuf_str(&path), fh, &mount_id, 0) < 0)
@@ -115,8 +116,7 @@ static void take_object(void *userdata, uint32_t fs, const char *inside, const s
                 else if (handle->len == 0)
                         return;
         }
-        objects_set(p->objects, &path,
-                    &(struct object_handle){ .type = handle->type, .len = handle->len, .bytes = handle->bytes });
+        objects_set(p->objects, &path, &(struct object_handle){ handle->type, handle->len, handle->bytes });
 }
 
 /* The filesystems on which the start of a program raises an event in the main group. */
@@ -145,10 +145,28 @@ static void set_exec_filesystems(struct pipeline *p)
         free(v);
 }
 
+/* The cache of paths lives by the events that end its truth: where no mark asks for
+ * them, it must not be trusted. */
+static void set_world(struct pipeline *p)
+{
+        const struct generation *g = p->generation;
+
+        resolver_set_world(p->params.resolver, g->world);
+        p->exec_wanted = false;
+        for (uint32_t i = 0; i < g->world->n_fs; i++) {
+                const struct coverage *c = plan_find_coverage(g->plan, i);
+
+                if (c && (c->events & EV_OPEN_EXEC))
+                        p->exec_wanted = true;
+                if (!c || !c->follows_names)
+                        resolver_names_unseen(p->params.resolver, g->world->fs[i].fsid);
+        }
+}
+
 void pipeline_set_generation(struct pipeline *p, const struct generation *g)
 {
         p->generation = g;
-        resolver_set_world(p->params.resolver, g->world);
+        set_world(p);
         set_exec_filesystems(p);
         objects_begin(p->objects);
         matcher_foreach_object(g->matcher, take_object, p);

@@ -21,7 +21,7 @@ struct pipeline_params {
         struct reporter *reporter;
         struct names *names;
         size_t window_bytes;    /* 0 = default */
-        size_t max_events;      /* bound on pidfds held at a time: LimitNOFILE / 2; 0 = default */
+        size_t max_events;      /* bound on pidfds held at a time: LimitNOFILE / 2; 0 = 8192, which is the most */
         uint64_t (*realtime_usec)(void);
         /* the world may be another now: a link on a rule's path was touched */
         void (*world_changed)(void *userdata);
@@ -34,11 +34,13 @@ DEFINE_CLEANUP(struct pipeline, pipeline_free);
 /* Events from now on are judged by g (borrowed). */
 void pipeline_set_generation(struct pipeline *p, const struct generation *g);
 
-/* Reads and judges one window of this group.  Returns 1 when the window was
- * full and more may wait, 0 when the queue was emptied, or a negative errno of
- * read(2) that is not for this event alone. */
+/* Reads and judges windows of this group until its queue is empty or a bound on the
+ * time is reached.  Returns 0 when it was emptied; 1 when more waits, read or not:
+ * then the descriptor is readable, so that a level-triggered poll calls again; or a
+ * negative errno of read(2) that is not for this event alone. */
 int pipeline_dispatch(struct pipeline *p, struct fan_group *g);
-/* Judges bytes as if read from g's kind of group: for benchmarks and fuzzing. */
+/* Judges bytes as if read from such a group: for benchmarks and fuzzing.  Descriptors in
+ * them are taken for absent.  Returns 0, -EBADMSG (what stands before was judged), -ENOMEM. */
 int pipeline_judge(struct pipeline *p, const struct group_key *group, const void *bytes, size_t len);
-/* Monotonic usec of the last progress: for the watchdog. */
+/* Grows with each dispatch and each event judged: for the watchdog. */
 uint64_t pipeline_rounds(const struct pipeline *p);

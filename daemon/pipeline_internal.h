@@ -42,6 +42,7 @@ struct drained {
 struct pipeline {
         struct pipeline_params params;
         const struct generation *generation;
+        bool exec_wanted; /* some rule asks for open_exec: else it only orders programs */
         int32_t self;
 
         struct window *current, *next; /* of windows; next is filled while current is judged */

@@ -46,9 +46,9 @@ static void swap(struct street *s, const struct generation *after)
 {
         /* The reporter first: it closes the old rules' windows under the old rules. */
         reporter_set_generation(s->reporter, after);
-        resolver_set_world(s->resolver, after->world);
         attributor_set_settings(s->attributor, after->settings);
         tracking_apply(s, after->settings);
+        names_refresh(s->names);
         pipeline_set_generation(s->pipeline, after);
 }
 
@@ -86,10 +86,7 @@ static const struct coverage *find_coverage(const struct generation *g, const st
 {
         uint32_t index = g ? world_find_fs(g->world, fs->sdev_major, fs->sdev_minor) : WORLD_NONE;
 
-        for (size_t i = 0; index != WORLD_NONE && i < g->plan->n_coverage; i++)
-                if (g->plan->coverage[i].fs == index)
-                        return &g->plan->coverage[i];
-        return NULL;
+        return index == WORLD_NONE ? NULL : plan_find_coverage(g->plan, index);
 }
 
 static const char *mountpoint_of(const struct generation *g, const struct world_fs *fs)
@@ -106,25 +103,32 @@ static void note_filesystem(struct street *s, const struct generation *g, const 
 
         snprintf(device, sizeof(device), "%u:%u", fs->sdev_major, fs->sdev_minor);
         const char *const fields[] = {
-                "FAWATCH_COVERAGE", coverage_state_name(state),
-                "FAWATCH_MOUNTPOINT", mountpoint ? mountpoint : "",
-                "FAWATCH_DEVICE", device,
-                "FAWATCH_FSTYPE", fs->fstype,
-                "FAWATCH_REASON", c->how ? c->how : "",
+                "FAWATCH_COVERAGE",
+                coverage_state_name(state),
+                "FAWATCH_MOUNTPOINT",
+                mountpoint ? mountpoint : "",
+                "FAWATCH_DEVICE",
+                device,
+                "FAWATCH_FSTYPE",
+                fs->fstype,
+                "FAWATCH_REASON",
+                c->how ? c->how : "",
                 NULL,
         };
-        reporter_note(s->reporter, RECORD_COVERAGE, state == NOT_COVERED ? 4 : 6, fields, "%s (%s, %s): %s%s%s",
-                      mountpoint ? mountpoint : device, fs->fstype, device, coverage_state_name(state),
-                      c->how ? ": " : "", c->how ? c->how : "");
+        reporter_note(s->reporter, RECORD_COVERAGE, state == NOT_COVERED ? 4 : 6, fields,
+                      "%s (%s, %s): %s%s%s", mountpoint ? mountpoint : device, fs->fstype, device,
+                      coverage_state_name(state), c->how ? ": " : "", c->how ? c->how : "");
 }
 
-static void note_filesystems(struct street *s, const struct generation *before, const struct generation *after)
+static void note_filesystems(struct street *s, const struct generation *before,
+                             const struct generation *after)
 {
         for (size_t i = 0; i < after->plan->n_coverage; i++) {
                 const struct coverage *c = &after->plan->coverage[i];
                 const struct coverage *old = find_coverage(before, &after->world->fs[c->fs]);
-                if (old ? old->state != c->state
-                        : before ? c->state != SKIPPED : c->state == NOT_COVERED || c->state == PARTLY_COVERED)
+                if (old      ? old->state != c->state
+                    : before ? c->state != SKIPPED
+                             : c->state == NOT_COVERED || c->state == PARTLY_COVERED)
                         note_filesystem(s, after, c, c->state);
         }
         for (size_t i = 0; before && i < before->plan->n_coverage; i++) {
@@ -155,16 +159,22 @@ static bool has_gap(const struct generation *g, const struct gap *wanted)
 static void note_gap(struct street *s, const struct gap *gap, bool closed)
 {
         const char *const fields[] = {
-                "FAWATCH_COVERAGE", closed ? coverage_state_name(COVERED) : gap_weight_name(gap->weight),
-                "FAWATCH_RULE", gap->rule ? gap->rule : "",
-                "FAWATCH_PATH", gap->path ? gap->path : "",
-                "FAWATCH_GAP", gap_kind_name(gap->kind),
-                "FAWATCH_REASON", gap->reason ? gap->reason : "",
+                "FAWATCH_COVERAGE",
+                closed ? coverage_state_name(COVERED) : gap_weight_name(gap->weight),
+                "FAWATCH_RULE",
+                gap->rule ? gap->rule : "",
+                "FAWATCH_PATH",
+                gap->path ? gap->path : "",
+                "FAWATCH_GAP",
+                gap_kind_name(gap->kind),
+                "FAWATCH_REASON",
+                gap->reason ? gap->reason : "",
                 NULL,
         };
         reporter_note(s->reporter, RECORD_COVERAGE, closed || gap->weight != GAP_HOLE ? 6 : 4, fields,
                       "%s%s%s: %s%s", gap->rule ? gap->rule : "", gap->rule ? ": " : "",
-                      gap->path ? gap->path : "", closed ? "no longer: " : "", gap->reason ? gap->reason : "");
+                      gap->path ? gap->path : "", closed ? "no longer: " : "",
+                      gap->reason ? gap->reason : "");
 }
 
 /* Gaps are compared each with each: there are few, but ten thousand rules may each have one. */

@@ -23,6 +23,7 @@ int reporter_new(const struct reporter_params *params, const struct settings *se
         r->sink = params->sink;
         r->params = *params;
         r->settings = settings;
+        r->batch = 1;
         strncpy(r->stream, params->stream, sizeof(r->stream) - 1);
         r->coalescer = coalescer_new(MAX_WINDOWS, free);
         r->spool = spool_new(settings->spool_bytes);

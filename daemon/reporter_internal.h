@@ -35,6 +35,7 @@ struct reporter {
 
         struct sink *sink;
         bool blocked;            /* the sink said -EAGAIN */
+        size_t batch;            /* records it is offered at a time */
         int away_errno;          /* positive; 0 = the sink is there */
         uint64_t backoff_usec, retry_usec;
 };

@@ -7,7 +7,9 @@
 
 #include "reporter_internal.h"
 
-#define BATCH 64u
+/* A sink that has just been full takes few: it is offered few, then twice as many each time. */
+#define BATCH_MIN 4u
+#define BATCH_MAX 64u
 /* then the fanotify queues get their turn: about 10 ms */
 #define MAX_A_FLUSH 1024u
 #define BACKOFF_MIN_USEC (100 * USEC_PER_MSEC)
@@ -15,8 +17,8 @@
 
 static size_t peek(const struct reporter *r, struct iovec *records)
 {
-        struct spool_view views[BATCH];
-        size_t n = spool_peek(r->spool, views, BATCH);
+        struct spool_view views[BATCH_MAX];
+        size_t n = spool_peek(r->spool, views, r->batch);
         uint64_t now = r->params.realtime_usec();
 
         for (size_t i = 0; i < n; i++)
@@ -29,10 +31,11 @@ static size_t peek(const struct reporter *r, struct iovec *records)
 static ssize_t send_batch(struct reporter *r)
 {
         struct counters *c = r->params.counters;
-        struct iovec records[BATCH];
+        struct iovec records[BATCH_MAX];
         uint64_t too_large = r->sink->too_large;
         ssize_t sent = r->sink->ops->send(r->sink, records, peek(r, records));
 
+        r->batch = sent > 0 ? MIN_OF(2 * r->batch, (size_t)BATCH_MAX) : BATCH_MIN;
         if (sent <= 0)
                 return sent;
         too_large = r->sink->too_large - too_large;

@@ -10,6 +10,9 @@
 
 #include "pipeline_internal.h"
 
+/* a window of long paths needs more now and then: that much is not kept for it */
+#define MAX_TEXTS_KEPT (1024u * 1024u)
+
 /* ---- until = "modified" ---- */
 
 static char *ignore_text(const struct clause *ignore)
@@ -111,16 +114,20 @@ static void point_paths(const struct pipeline *p, struct held *h)
         point(p, &h->shown, h->shown_at);
 }
 
-static struct bytes canonical(const struct pipeline *p, const struct match_path *path, struct strbuf *out, bool *ret_hidden)
+static struct bytes canonical(const struct pipeline *p, const struct match_path *path, struct strbuf *out,
+                              bool *ret_hidden)
 {
         *ret_hidden = false;
         strbuf_reset(out);
         if (!path->path)
                 return (struct bytes){};
         /* no mount shows the place any more: it is said with its path inside the filesystem */
-        if (world_canonical_path(p->generation->world, path->fs, path->path, path->len, out, ret_hidden) == -ENOENT)
+        if (world_canonical_path(p->generation->world, path->fs, path->path, path->len, out, ret_hidden) ==
+            -ENOENT)
                 *ret_hidden = true;
-        return strbuf_failed(out) || out->len == 0 ? (struct bytes){} : (struct bytes){ .p = out->data, .len = out->len };
+        if (strbuf_failed(out) || out->len == 0)
+                return (struct bytes){};
+        return (struct bytes){ .p = out->data, .len = out->len };
 }
 
 static bool is_unit_of_journald(const char *unit)
@@ -155,8 +162,12 @@ static bool is_feedback(const struct pipeline *p, const struct held *h)
 
 static void fill_filesystem(const struct pipeline *p, const struct held *h, struct event *e)
 {
-        uint32_t fs = h->shown.path ? h->shown.fs : h->query.old_path.path ? h->query.old_path.fs : h->query.unresolved_fs;
+        uint32_t fs = h->query.unresolved_fs;
 
+        if (h->shown.path)
+                fs = h->shown.fs;
+        else if (h->query.old_path.path)
+                fs = h->query.old_path.fs;
         if (fs == WORLD_NONE)
                 return;
         e->fstype = p->generation->world->fs[fs].fstype;
@@ -231,6 +242,8 @@ void settle_all(struct pipeline *p)
                         settle(p, &p->held[i]);
         p->n_held = 0;
         strbuf_reset(&p->texts);
+        if (p->texts.cap > MAX_TEXTS_KEPT)
+                strbuf_done(&p->texts);
 }
 
 void settle_weaken(struct pipeline *p, bool exec_seen)
@@ -266,6 +279,9 @@ void settle_overflow(struct pipeline *p)
         settle_all(p);
         resolver_forget_all(p->params.resolver);
         attributor_forget_all(p->params.attributor);
+        /* a link, a mount point or a rule's object may have been replaced unseen */
+        if (p->params.world_changed)
+                p->params.world_changed(p->params.userdata);
 
         list_watched(p, &where);
         (void)snprintf(from, sizeof(from), "%" PRIu64, p->last_read_usec);

@@ -8,7 +8,7 @@
 #include "state.h"
 
 #define DEFAULT_STATE_DIR "/var/lib/fawatchd"
-#define SAVED_RULES "rules.saved"
+#define SAVED_RULES       "rules.saved"
 
 static const char *state_directory(void)
 {

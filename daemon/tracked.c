@@ -102,11 +102,11 @@ void tracked_set_exec_filesystems(struct tracked *t, const struct exec_filesyste
 
 void tracked_begin_batch(struct tracked *t, uint64_t lo_usec)
 {
-        uint64_t lo = lo_usec * NSEC_PER_USEC;
+        uint64_t lo = lo_usec * NSEC_PER_USEC, now = monotonic_ns();
 
         t->ahead_ns = boottime_ahead_ns();
         t->lo_ns = lo - MIN_OF(t->ahead_ns, lo);
-        (void)proc_events_acquire(t->events);
+        proctable_caught_up(proc_events_acquire(t->events), now);
         proc_events_needed_since(t->events, t->lo_ns);
         proc_events_release(t->events);
 }

@@ -134,11 +134,16 @@ static const struct window_exec *first_exec(const struct window *w, int32_t pid)
         return w->execs + low;
 }
 
+static bool is_of(const struct window *w, const struct window_exec *x, int32_t pid)
+{
+        return x < w->execs + w->n_execs && x->pid == pid;
+}
+
 bool window_exec_after(const struct window *w, int32_t pid, size_t at)
 {
         if (w->execs_unknown)
                 return true;
-        for (const struct window_exec *x = first_exec(w, pid); x < w->execs + w->n_execs && x->pid == pid; x++)
+        for (const struct window_exec *x = first_exec(w, pid); is_of(w, x, pid); x++)
                 if (x->at > at)
                         return true;
         return false;
@@ -146,7 +151,7 @@ bool window_exec_after(const struct window *w, int32_t pid, size_t at)
 
 bool window_exec_unordered(const struct window *w, int32_t pid, size_t at)
 {
-        for (const struct window_exec *x = first_exec(w, pid); x < w->execs + w->n_execs && x->pid == pid; x++)
+        for (const struct window_exec *x = first_exec(w, pid); is_of(w, x, pid); x++)
                 if (x->at <= at && x->merged)
                         return true;
         return false;
@@ -156,7 +161,7 @@ bool window_has_exec(const struct window *w, int32_t pid)
 {
         const struct window_exec *x = first_exec(w, pid);
 
-        return w->execs_unknown || (x < w->execs + w->n_execs && x->pid == pid);
+        return w->execs_unknown || is_of(w, x, pid);
 }
 
 /* ---- reading ---- */
@@ -199,7 +204,8 @@ int window_fill(struct window *w, struct fan_group *g, uint64_t *ret_bad)
                 /* each event read may open a descriptor: no more bytes than events are allowed */
                 size_t wish = (w->max_events - w->n_events) * SMALLEST_EVENT;
                 uint64_t before = boottime_usec();
-                ssize_t n = fan_group_read(g, w->data + w->len, MIN_OF(room, MAX_OF(wish, (size_t)LARGEST_EVENT)));
+                ssize_t n = fan_group_read(g, w->data + w->len,
+                                           MIN_OF(room, MAX_OF(wish, (size_t)LARGEST_EVENT)));
 
                 if (n == -EINTR)
                         continue;
@@ -276,7 +282,7 @@ static void index_dirs(struct window *w)
                         w->dirs = dirs;
                         w->cap_dirs = cap;
                 }
-                w->dirs[w->n_dirs++] = (struct window_dir){ .hash = hash_handle(&e.object), .at = (uint32_t)begin };
+                w->dirs[w->n_dirs++] = (struct window_dir){ hash_handle(&e.object), (uint32_t)begin };
         }
         w->dirs_indexed = w->len;
         if (w->n_dirs > 0)

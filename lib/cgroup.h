@@ -11,7 +11,7 @@
 struct cgroup_info { /* points into the text; p NULL = absent */
         struct bytes path;      /* the unified hierarchy's, else systemd's own */
         struct bytes slice;     /* the innermost slice above the unit */
-        struct bytes unit;      /* of the system manager: "cron.service", "session-3.scope", "user@1000.service" */
+        struct bytes unit;      /* of the system manager: "cron.service", "session-3.scope" */
         struct bytes user_unit; /* of user@UID.service's manager */
         struct bytes container; /* id or name; a pod's id where only the pod is known */
 };

@@ -68,7 +68,8 @@ static struct token lex_string(struct lexer *l)
                 if (*at == '\\' && l->end - at >= 2 && (at[1] == '"' || at[1] == '\\'))
                         at++;
         if (at >= l->end || *at == '\n')
-                return (struct token){ .kind = TOKEN_OPEN_STRING, .len = (size_t)(MIN_OF(at, l->end) - l->at) };
+                return (struct token){ .kind = TOKEN_OPEN_STRING,
+                                       .len = (size_t)(MIN_OF(at, l->end) - l->at) };
         return (struct token){ .kind = TOKEN_STRING, .len = (size_t)(at + 1 - l->at) };
 }
 
@@ -130,9 +131,10 @@ struct token lexer_next(struct lexer *l)
         const char *open = skip_blank(l, &line);
 
         if (open) {
-                t = (struct token){
-                        .kind = TOKEN_OPEN_COMMENT, .start = open, .len = (size_t)(l->end - open), .line = line
-                };
+                t = (struct token){ .kind = TOKEN_OPEN_COMMENT,
+                                    .start = open,
+                                    .len = (size_t)(l->end - open),
+                                    .line = line };
                 l->at = l->end;
                 return t;
         }

@@ -12,8 +12,9 @@ static bool is_hidden(const char *p, size_t len)
         if (len == 2)
                 return (u[0] == 0xc2 && u[1] < 0xa0) || (u[0] == 0xd8 && u[1] == 0x9c);
         if (len == 3)
-                return u[0] == 0xe2 && ((u[1] == 0x80 && (u[2] == 0x8e || u[2] == 0x8f || (u[2] >= 0xa8 && u[2] <= 0xae))) ||
-                                        (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9));
+                return u[0] == 0xe2 &&
+                       ((u[1] == 0x80 && (u[2] == 0x8e || u[2] == 0x8f || (u[2] >= 0xa8 && u[2] <= 0xae))) ||
+                        (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9));
         return false;
 }
 

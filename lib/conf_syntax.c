@@ -16,12 +16,12 @@ struct name {
 
 struct syntax {
         struct lexer lexer;
-        struct token token;    /* the one looked at */
-        struct token before;   /* the one before it */
-        struct name *names;    /* of the settings of all open groups, outermost first */
+        struct token token;  /* the one looked at */
+        struct token before; /* the one before it */
+        struct name *names;  /* of the settings of all open groups, outermost first */
         size_t n_names, cap_names;
         struct strbuf *out;
-        unsigned line;         /* of the mistake; 0 while none was found */
+        unsigned line; /* of the mistake; 0 while none was found */
 };
 
 static void advance(struct syntax *s)
@@ -85,7 +85,8 @@ static bool blame_unquoted(struct syntax *s)
         for (size_t i = 0; i < ELEMENTSOF(lookalikes); i++) {
                 size_t len = strlen(lookalikes[i].bytes);
 
-                if ((size_t)(s->lexer.end - t->start) >= len && memcmp(t->start, lookalikes[i].bytes, len) == 0)
+                if ((size_t)(s->lexer.end - t->start) >= len &&
+                    memcmp(t->start, lookalikes[i].bytes, len) == 0)
                         return blame_at(s, t->line, "%s", lookalikes[i].what);
         }
         if (*t->start == '\'')
@@ -95,7 +96,8 @@ static bool blame_unquoted(struct syntax *s)
         if (is_word(t, "yes") || is_word(t, "on"))
                 return blame_at(s, t->line, "%.*s is no value: write true", shown(t->len), t->start);
         if (is_word(t, "no") || is_word(t, "off"))
-                return blame_at(s, t->line, "%.*s is no value: write false, or \"%.*s\" where a word is meant",
+                return blame_at(s, t->line,
+                                "%.*s is no value: write false, or \"%.*s\" where a word is meant",
                                 shown(t->len), t->start, shown(t->len), t->start);
         return blame_at(s, t->line, "an unquoted word: write \"%.*s\"", word_length(s, t), t->start);
 }
@@ -115,17 +117,22 @@ static bool parse_list(struct syntax *s, char close, unsigned depth)
         }
         for (;;) {
                 if (s->token.kind == TOKEN_END)
-                        return blame_at(s, opened, "the %c that opens in this line is never closed: %c is missing",
-                                        open, close);
+                        return blame_at(s, opened,
+                                        "the %c that opens in this line is never closed: %c is missing", open,
+                                        close);
                 if (token_is(&s->token, ';') || token_is(&s->token, '}') || token_is(&s->token, '='))
-                        return blame_at(s, s->token.line, "the %c of line %u is not closed before this: %c is missing",
-                                        open, opened, close);
+                        return blame_at(s, s->token.line,
+                                        "the %c of line %u is not closed before this: %c is missing", open,
+                                        opened, close);
                 if (token_is(&s->token, ','))
                         return blame_at(s, s->token.line, "a comma without a value before it");
-                if (close == ']' && (token_is(&s->token, '{') || token_is(&s->token, '[') || token_is(&s->token, '(')))
-                        return blame_at(s, s->token.line, "[ ] holds plain values only, no groups and no lists");
+                if (close == ']' &&
+                    (token_is(&s->token, '{') || token_is(&s->token, '[') || token_is(&s->token, '(')))
+                        return blame_at(s, s->token.line,
+                                        "[ ] holds plain values only, no groups and no lists");
                 if (close == ']' && token_is_scalar(&s->token) && s->token.kind != kind)
-                        return blame_at(s, s->token.line, "the values of one [ ] are all of one kind: write numbers as "
+                        return blame_at(s, s->token.line,
+                                        "the values of one [ ] are all of one kind: write numbers as "
                                         "strings too");
                 if (!parse_value(s, depth + 1))
                         return false;
@@ -133,9 +140,12 @@ static bool parse_list(struct syntax *s, char close, unsigned depth)
                         advance(s);
                         return true;
                 }
-                if (token_is_scalar(&s->token) || s->token.kind == TOKEN_NAME || s->token.kind == TOKEN_GARBAGE)
-                        return blame_at(s, s->token.line, "a comma is missing between two values, or the %c of line "
-                                        "%u is not closed", open, opened);
+                if (token_is_scalar(&s->token) || s->token.kind == TOKEN_NAME ||
+                    s->token.kind == TOKEN_GARBAGE)
+                        return blame_at(s, s->token.line,
+                                        "a comma is missing between two values, or the %c of line "
+                                        "%u is not closed",
+                                        open, opened);
                 if (token_is(&s->token, ','))
                         advance(s);
         }
@@ -159,8 +169,8 @@ static bool parse_value(struct syntax *s, unsigned depth)
                 /* "10s" and "64M" are a number and a name to the scanner */
                 if (value.kind == TOKEN_INTEGER && s->token.kind == TOKEN_NAME &&
                     s->token.start == value.start + value.len)
-                        return blame_at(s, value.line, "an unquoted word: write \"%.*s\"", word_length(s, &value),
-                                        value.start);
+                        return blame_at(s, value.line, "an unquoted word: write \"%.*s\"",
+                                        word_length(s, &value), value.start);
                 return true;
         }
         if (token_is(&value, '{')) {
@@ -170,7 +180,8 @@ static bool parse_value(struct syntax *s, unsigned depth)
                 if (!parse_settings(s, depth + 1))
                         return false;
                 if (!token_is(&s->token, '}'))
-                        return blame_at(s, opened, "the { that opens in this line is never closed: } is missing");
+                        return blame_at(s, opened,
+                                        "the { that opens in this line is never closed: } is missing");
                 advance(s);
                 return true;
         }
@@ -187,8 +198,10 @@ static bool note_name(struct syntax *s, size_t first, const struct token *t)
 {
         for (size_t i = first; i < s->n_names; i++)
                 if (s->names[i].len == t->len && memcmp(s->names[i].start, t->start, t->len) == 0)
-                        return blame_at(s, t->line, "\"%.*s\" is given twice: line %u has it already (one file takes "
-                                        "each name once in a group)", shown(t->len), t->start, s->names[i].line);
+                        return blame_at(s, t->line,
+                                        "\"%.*s\" is given twice: line %u has it already (one file takes "
+                                        "each name once in a group)",
+                                        shown(t->len), t->start, s->names[i].line);
         if (s->n_names == s->cap_names) {
                 size_t cap = s->cap_names ? s->cap_names * 2 : 64;
                 struct name *names = realloc(s->names, cap * sizeof(*names));
@@ -222,8 +235,11 @@ static bool blame_setting(struct syntax *s, unsigned depth)
         if (token_is(t, '{') || token_is(t, '[') || token_is(t, '('))
                 return blame_at(s, t->line, "a name and = or : are missing before the %c", *t->start);
         if (token_is(t, '}') || token_is(t, ']') || token_is(t, ')'))
-                return blame_at(s, t->line, depth > 0 ? "this %c closes nothing here: a bracket before it is missing "
-                                "or not closed" : "a %c too many: nothing is open here", *t->start);
+                return blame_at(s, t->line,
+                                depth > 0 ? "this %c closes nothing here: a bracket before it is missing "
+                                            "or not closed"
+                                          : "a %c too many: nothing is open here",
+                                *t->start);
         return blame_unquoted(s);
 }
 
@@ -250,8 +266,8 @@ static bool parse_settings(struct syntax *s, unsigned depth)
                         return blame_at(s, name.line, "\"%.*s\": a name takes letters, digits, - and _",
                                         word_length(s, &name), name.start);
                 if (!token_is(&s->token, '=') && !token_is(&s->token, ':'))
-                        return blame_at(s, name.line, "an = is missing behind \"%.*s\"", word_length(s, &name),
-                                        name.start);
+                        return blame_at(s, name.line, "an = is missing behind \"%.*s\"",
+                                        word_length(s, &name), name.start);
                 advance(s);
                 if (!parse_value(s, depth))
                         return false;

@@ -83,7 +83,8 @@ static const char *string_of(struct conf_reader *r, const struct conf_node *node
         if (node->kind == CONF_STRING)
                 return node->string;
         if (node->kind == CONF_INTEGER && example)
-                conf_complain(r, &node->source, "a string with a unit is expected, as in %s, not a number", example);
+                conf_complain(r, &node->source, "a string with a unit is expected, as in %s, not a number",
+                              example);
         else
                 conf_complain(r, &node->source, "a string is expected, not %s", conf_kind_name(node->kind));
         return NULL;
@@ -108,7 +109,8 @@ static bool complain_units(struct conf_reader *r, const struct conf_node *node, 
         if (error == -ERANGE)
                 conf_complain(r, &node->source, "\"%s\" is too large", node->string);
         else
-                conf_complain(r, &node->source, "\"%s\" is no %s: write it as in %s", node->string, what, example);
+                conf_complain(r, &node->source, "\"%s\" is no %s: write it as in %s", node->string, what,
+                              example);
         return false;
 }
 
@@ -136,7 +138,8 @@ bool conf_read_size(struct conf_reader *r, const struct conf_node *node, uint64_
         return error < 0 ? complain_units(r, node, error, "size", example) : true;
 }
 
-bool conf_read_rate(struct conf_reader *r, const struct conf_node *node, uint64_t *ret_count, uint64_t *ret_usec)
+bool conf_read_rate(struct conf_reader *r, const struct conf_node *node, uint64_t *ret_count,
+                    uint64_t *ret_usec)
 {
         static const char example[] = "\"5000/10s\", or \"0\" for none";
         const char *text = string_of(r, node, example);
@@ -179,7 +182,8 @@ bool conf_read_choice(struct conf_reader *r, const struct conf_node *node, const
 }
 
 static bool each_value(struct conf_reader *r, const struct conf_node *value, enum conf_list_flags flags,
-                       bool (*fn)(struct conf_reader *r, const struct source *at, const char *text, void *userdata),
+                       bool (*fn)(struct conf_reader *r, const struct source *at, const char *text,
+                                  void *userdata),
                        void *userdata)
 {
         char digits[24];
@@ -196,7 +200,8 @@ static bool each_value(struct conf_reader *r, const struct conf_node *value, enu
 }
 
 bool conf_each_string(struct conf_reader *r, const struct conf_node *node, enum conf_list_flags flags,
-                      bool (*fn)(struct conf_reader *r, const struct source *at, const char *text, void *userdata),
+                      bool (*fn)(struct conf_reader *r, const struct source *at, const char *text,
+                                 void *userdata),
                       void *userdata)
 {
         bool good = true;

@@ -16,7 +16,7 @@ struct fan_handle { /* of one info record; p points at f_handle */
         uint64_t fsid;
         int32_t type;
         uint32_t len;
-        const uint8_t *bytes; /* NULL = no such record; len 0 = one without an object (FS_ERROR of a whole filesystem) */
+        const uint8_t *bytes; /* NULL = no such record; len 0 = one without an object (FS_ERROR) */
 };
 static inline bool fan_handle_given(const struct fan_handle *h) { return h->bytes && h->len > 0; }
 static inline bool fan_handle_equal(const struct fan_handle *a, const struct fan_handle *b)
@@ -43,7 +43,7 @@ struct fan_event {
         struct fan_name new_name;
         struct fan_handle object;  /* FID */
         bool has_pidfd;
-        int pidfd;                 /* ≥ 0: ours to close; FAN_NOPIDFD (-1), FAN_EPIDFD (-2), or another negative */
+        int pidfd;                 /* ≥ 0: ours to close; FAN_NOPIDFD, FAN_EPIDFD or another negative */
         bool has_error;            /* FS_ERROR's record */
         int32_t error;
         uint32_t error_count;

@@ -81,7 +81,8 @@ static struct entry **find_link(struct lru *l, const void *key, size_t len, uint
 {
         struct entry **link = &l->buckets[hash & (l->n_buckets - 1)];
 
-        while (*link && ((*link)->hash != hash || (*link)->key_len != len || memcmp((*link)->key, key, len) != 0))
+        while (*link &&
+               ((*link)->hash != hash || (*link)->key_len != len || memcmp((*link)->key, key, len) != 0))
                 link = &(*link)->next;
         return link;
 }

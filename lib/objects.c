@@ -234,8 +234,7 @@ void objects_set(struct objects *o, const struct object_path *p, const struct ob
                 return;
         if (e->now.len > 0) {
                 clear_slot(o, &e->before);
-                fill_slot(o, &e->before,
-                          &(struct object_handle){ .type = e->now.type, .len = e->now.len, .bytes = e->now.bytes });
+                fill_slot(o, &e->before, &(struct object_handle){ e->now.type, e->now.len, e->now.bytes });
                 clear_slot(o, &e->now);
         }
         if (known)
@@ -243,7 +242,7 @@ void objects_set(struct objects *o, const struct object_path *p, const struct ob
 }
 
 bool objects_find(const struct objects *o, uint64_t fsid, const struct object_handle *h,
-                  const struct object_path *not, struct object_path *ret)
+                  const struct object_path *other_than, struct object_path *ret)
 {
         const struct entry *found = NULL;
 
@@ -255,9 +254,10 @@ bool objects_find(const struct objects *o, uint64_t fsid, const struct object_ha
                 const struct entry *e = s->entry;
                 bool now = s == &e->now;
 
-                if (!holds(s, fsid, hash, h) || (not && !now))
+                if (!holds(s, fsid, hash, h) || (other_than && !now))
                         continue;
-                if (not && not->fsid == fsid && not->len == e->path_len && memcmp(not->path, e->path, not->len) == 0)
+                if (other_than && other_than->fsid == fsid && other_than->len == e->path_len &&
+                    memcmp(other_than->path, e->path, other_than->len) == 0)
                         continue;
                 if (!found || now)
                         found = e;

@@ -48,12 +48,12 @@ bool objects_get(const struct objects *o, const struct object_path *p, struct ob
 void objects_set(struct objects *o, const struct object_path *p, const struct object_handle *h);
 
 /*
- * A rule's path that leads to this object, other than `not`.  With `not` NULL, for an
- * event without a name: whichever, and one that led to it before will do.  Returns
+ * A rule's path that leads to this object, and is not other_than.  With that NULL, for
+ * an event without a name: whichever, and one that led to it before will do.  Returns
  * false when there is none.  *ret is valid until the next change.
  */
 bool objects_find(const struct objects *o, uint64_t fsid, const struct object_handle *h,
-                  const struct object_path *not, struct object_path *ret);
+                  const struct object_path *other_than, struct object_path *ret);
 /* The object is no more. */
 void objects_gone(struct objects *o, uint64_t fsid, const struct object_handle *h);
 size_t objects_count(const struct objects *o) _pure_;

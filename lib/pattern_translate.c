@@ -8,7 +8,7 @@ static const struct pattern_dialect path_dialect = { .escapes = true };
 struct set_item {
         enum { ITEM_CHARACTER, ITEM_RANGE, ITEM_CLASS, ITEM_BAD } kind;
         const char *start;
-        size_t len;        /* of a character (more than one when it is not ASCII), or of a class's text */
+        size_t len; /* of a character (more than one when it is not ASCII), or of a class's text */
         char low, high;
         const char *end;
         const char *error;
@@ -28,9 +28,11 @@ static struct set_item set_class_at(const char *at, const char *end)
                                 .kind = ITEM_CLASS, .start = at, .len = len + 4, .end = at + len + 4
                         };
         }
-        return (struct set_item){ .kind = ITEM_BAD,
-                                  .error = "unknown class in [ ]: known are [:alnum:], [:alpha:], [:digit:], "
-                                           "[:lower:], [:upper:], [:punct:], [:space:], [:xdigit:] and the like" };
+        return (struct set_item){
+                .kind = ITEM_BAD,
+                .error = "unknown class in [ ]: known are [:alnum:], [:alpha:], [:digit:], "
+                         "[:lower:], [:upper:], [:punct:], [:space:], [:xdigit:] and the like"
+        };
 }
 
 /* The character at `at`, its backslash taken off. */
@@ -98,8 +100,9 @@ static struct pattern_atom set_at(const char *start, const char *end, const stru
                 at = item.end;
         }
         if (at >= end)
-                return bad(dialect->escapes ? "the [ is not closed: add the ], or write \\[ for a literal one"
-                                            : "the [ is not closed: add the ], or write [[] for a literal one");
+                return bad(dialect->escapes
+                                   ? "the [ is not closed: add the ], or write \\[ for a literal one"
+                                   : "the [ is not closed: add the ], or write [[] for a literal one");
         return (struct pattern_atom){ .kind = ATOM_SET, .start = start, .end = at + 1 };
 }
 
@@ -114,10 +117,11 @@ struct pattern_atom pattern_atom_at(const char *at, const char *end, const struc
                 return set_at(at, end, dialect);
         case '{':
         case '}':
-                return bad(dialect->escapes ? "braces are not part of the dialect: write one pattern for each "
-                                              "alternative (a literal brace is \\{)"
-                                            : "braces are not part of the dialect: write one pattern for each "
-                                              "alternative (a literal brace is [{])");
+                return bad(dialect->escapes
+                                   ? "braces are not part of the dialect: write one pattern for each "
+                                     "alternative (a literal brace is \\{)"
+                                   : "braces are not part of the dialect: write one pattern for each "
+                                     "alternative (a literal brace is [{])");
         case '\\':
                 if (!dialect->escapes)
                         break;

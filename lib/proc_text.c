@@ -61,7 +61,8 @@ int proc_parse_stat(const char *text, size_t len, struct proc_stat *ret)
 }
 
 /* "Uid:\t0\t1000\t0\t0\n" → the real and the effective one. */
-static void parse_id_line(const char *text, size_t len, const char *key, uint32_t *ret_real, uint32_t *ret_effective)
+static void parse_id_line(const char *text, size_t len, const char *key, uint32_t *ret_real,
+                          uint32_t *ret_effective)
 {
         const char *line = memmem(text, len, key, strlen(key)), *end = text + len;
         int64_t real, effective;
@@ -91,8 +92,9 @@ uint32_t proc_parse_id(const char *text, size_t len)
         const char *p = text;
         int64_t value;
 
-        return take_number(&p, text + len, &value) && value >= 0 && value < (int64_t)ID_UNKNOWN ? (uint32_t)value :
-                                                                                                  ID_UNKNOWN;
+        if (!take_number(&p, text + len, &value) || value < 0 || value >= (int64_t)ID_UNKNOWN)
+                return ID_UNKNOWN;
+        return (uint32_t)value;
 }
 
 void proc_tty_name(uint32_t tty_nr, char ret[static PROC_TTY_MAX])

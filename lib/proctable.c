@@ -5,11 +5,6 @@
 
 #include <errno.h>
 
-/* A program that follows within this time may have been read in the place of the one
- * before: from the moment its image is in place to its event, an exec still maps and
- * reads from the disk. */
-#define EXEC_NS (50 * USEC_PER_MSEC * NSEC_PER_USEC)
-
 static struct life **bucket_of(const struct proctable *t, int32_t pid)
 {
         return &t->lives[(uint32_t)pid % LIFE_BUCKETS];
@@ -183,8 +178,11 @@ void proctable_fork(struct proctable *t, int32_t parent, int32_t child, uint64_t
         }
         p = life_living(t, parent); /* not before: making room may have dropped it */
         l = life_new(t, child, ns, p ? image_copy(t, p->image, child, ns) : image_new(t, child, ns, NULL));
-        if (l && p)
+        if (l && p) {
                 l->doubtful = p->doubtful;
+                /* who forks after it was read had no other program in place by then */
+                p->image->confirmed |= ns > p->image->read_ns;
+        }
 }
 
 void proctable_thread(struct proctable *t, int32_t pid, int change, uint64_t ns)
@@ -200,11 +198,12 @@ void proctable_thread(struct proctable *t, int32_t pid, int change, uint64_t ns)
 
 /* ---- exec ---- */
 
-/* What was read of the program before: was it that one, and not the one that begins here?
+/* What was read late of the program before: was it that one, and not the one that begins here?
  * The file is read last: if it is another than the later program's, all is right. */
 static void doubt_reading(struct proc_image *before, const struct proc_image *after)
 {
-        if (before->executed && before->known && before->read_ns + EXEC_NS >= after->begin_ns &&
+        if (before->executed && before->known && image_is_late(before) &&
+            before->read_ns + EXEC_NS >= after->begin_ns &&
             (!after->known || !before->exe_file || before->exe_file == after->exe_file))
                 before->doubtful = true;
 }

@@ -122,6 +122,8 @@ void proctable_queue_exec_file(struct proctable *t, int32_t pid, uint64_t handle
                                const char *exe, uint64_t exe_dev);
 /* Events were lost, and open_execs may have been among them. */
 void proctable_queue_lost(struct proctable *t, uint64_t now);
+/* All that the kernel told before ns is in the table. */
+void proctable_caught_up(struct proctable *t, uint64_t ns);
 /* No event from before ns is still to come. */
 void proctable_passed(struct proctable *t, uint64_t ns);
 

@@ -37,16 +37,20 @@ static bool ran_before(const struct proc_image *i)
         return false;
 }
 
-bool image_is_seen(const struct proctable *t, const struct life *l, const struct proc_image *i)
+/* Was another program in place when it was read?  An exec is told at its end only. */
+static bool is_doubted(const struct proctable *t, const struct life *l, const struct proc_image *i)
 {
-        return i->executed && !i->doubtful && i->exe_handle != 0 && i->begin_ns > t->unordered_ns &&
-               i->begin_ns > l->unordered_ns && on_exec_filesystem(t, i) && !ran_before(i);
+        if (i->confirmed)
+                return false;
+        return i->doubtful || (i->executed && i == l->image && !l->exited && image_is_late(i) &&
+                               t->caught_up_ns < i->read_ns + EXEC_NS);
 }
 
-/* What was read of it is its own. */
-static bool is_believed(const struct proc_image *i)
+bool image_is_seen(const struct proctable *t, const struct life *l, const struct proc_image *i)
 {
-        return i->known && (!i->doubtful || i->confirmed);
+        return i->executed && i->exe_handle != 0 && i->begin_ns > t->unordered_ns &&
+               i->begin_ns > l->unordered_ns && on_exec_filesystem(t, i) && !ran_before(i) &&
+               !is_doubted(t, l, i);
 }
 
 /* The program that came after i; NULL at the newest. */
@@ -177,7 +181,7 @@ bool proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, 
         memmove(l->pending + 1, l->pending, sizeof(l->pending) - sizeof(l->pending[0]));
         l->pending[0].handle_id = handle_id;
         l->pending[0].merged = merged;
-        l->pending_ns = MAX_OF(l->pending_ns, MAX_OF(lo_ns, l->image->begin_ns));
+        l->pending_ns = t->caught_up_ns;
         return unread;
 }
 
@@ -223,6 +227,11 @@ void life_forget_programs(struct proctable *t, struct life *l)
         image_unref_chain(t, STEAL(i->older));
 }
 
+void proctable_caught_up(struct proctable *t, uint64_t ns)
+{
+        t->caught_up_ns = MAX_OF(t->caught_up_ns, ns);
+}
+
 void proctable_passed(struct proctable *t, uint64_t ns)
 {
         if (ns <= t->passed_ns)
@@ -236,8 +245,7 @@ void proctable_passed(struct proctable *t, uint64_t ns)
 
 static bool same_program(const struct proc_image *a, const struct proc_image *b)
 {
-        return is_believed(a) && is_believed(b) && a->exe == b->exe && a->cmdline.p == b->cmdline.p &&
-               streq(a->comm, b->comm);
+        return a->exe == b->exe && a->cmdline.p == b->cmdline.p && streq(a->comm, b->comm);
 }
 
 /* Programs from..to (oldest to newest) of a life. */
@@ -281,24 +289,29 @@ static struct range of_exec(const struct proctable *t, const struct life *l, con
         return r;
 }
 
+static bool is_believed(const struct proctable *t, const struct life *l, const struct proc_image *i)
+{
+        return i->known && !is_doubted(t, l, i);
+}
+
 /* All that it can be are alike, and nothing can have been before them. */
-static bool is_certain(const struct life *l, const struct range *r, uint64_t lo_ns)
+static bool is_certain(const struct proctable *t, const struct life *l, const struct range *r, uint64_t lo_ns)
 {
         const struct proc_image *first = r->first;
         /* of a process found by a scan, what it ran before is not known */
         bool begun = first->executed || !l->scanned || first->begin_ns <= lo_ns;
 
         for (const struct proc_image *i = r->last; i != first; i = i->older)
-                if (!same_program(i, first))
+                if (!is_believed(t, l, i) || !same_program(i, first))
                         return false;
-        return begun && is_believed(first);
+        return begun && is_believed(t, l, first);
 }
 
 /* What makes it uncertain is that nothing in the queue can tell of its start. */
 static bool is_likely(const struct proctable *t, const struct range *r)
 {
         for (const struct proc_image *i = r->last; i != r->first; i = i->older)
-                if (!i->known || !i->executed || on_exec_filesystem(t, i))
+                if (!i->known || !i->executed || i->doubtful || on_exec_filesystem(t, i))
                         return false;
         return r->last != r->first;
 }
@@ -334,7 +347,7 @@ bool proctable_find(struct proctable *t, const struct proc_question *q, struct p
                 l->just_passed = false;
 
         struct proc_image *i = r.last;
-        bool certain = is_certain(l, &r, q->lo_ns);
+        bool certain = is_certain(t, l, &r, q->lo_ns);
         *ret = (struct proc_answer){
                 .image = i,
                 .program_certain = certain,

@@ -143,7 +143,9 @@ struct proc_image *image_copy(struct proctable *t, struct proc_image *of, int32_
                 return NULL;
         i->pid = pid;
         i->begin_ns = i->ids_ns = i->comm_ns = ns;
-        i->executed = i->had_threads = i->unordered = false;
+        i->doubtful = (of->doubtful || (of->executed && image_is_late(of))) && !of->confirmed &&
+                      ns <= of->read_ns;
+        i->executed = i->had_threads = i->unordered = i->confirmed = false;
         image_set_parent(t, i, of);
         return i;
 }

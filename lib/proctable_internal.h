@@ -6,6 +6,16 @@
 
 /* Programs of one process that may matter at a time; what runs more is not told apart. */
 #define MAX_PROGRAMS 16
+/* A reading that ended so soon after the exec is of its program: no process starts, calls
+ * exec and has the next program in place in that time. */
+#define PROMPT_NS (150 * NSEC_PER_USEC)
+/* From the moment its program is in place until it is told, an exec maps and reads from
+ * the disk: so long at most. */
+#define EXEC_NS (200 * USEC_PER_MSEC * NSEC_PER_USEC)
+static inline bool image_is_late(const struct proc_image *i)
+{
+        return i->read_ns > i->begin_ns + PROMPT_NS;
+}
 /* open_execs that no known program explains yet */
 #define MAX_PENDING 4
 
@@ -40,6 +50,7 @@ struct proctable {
         uint64_t serial, dropped;
         uint64_t lost_ns;      /* processes from before then may be missing */
         uint64_t unordered_ns; /* open_execs from before then may be missing */
+        uint64_t caught_up_ns; /* what was told before then is known */
         uint64_t passed_ns;    /* no event from before then is to come */
         struct life *first_exited, *last_exited;
         const struct exec_filesystem *filesystems;

@@ -131,7 +131,8 @@ static void note_change(struct rules_diff *diff, char sign, const struct entries
 }
 
 /* Both sides are sorted by name: one walk along both. */
-static void compare_entries(const struct entries *before, const struct entries *after, struct rules_diff *diff)
+static void compare_entries(const struct entries *before, const struct entries *after,
+                            struct rules_diff *diff)
 {
         _cleanup_strbuf_ struct strbuf old_text = STRBUF_NULL, new_text = STRBUF_NULL;
         size_t n_before = entries_count(before), n_after = entries_count(after), i = 0, j = 0;

@@ -57,7 +57,7 @@ static inline const struct strings *actors_key_const(const struct actors *a, siz
 struct clause {
         const char *name; /* as in the file; of a list form except "except" */
         struct source source;
-        struct strings paths;  /* absolute, normalised (no "//", no trailing "/", no ".", ".."); of an except may be empty: the rule's own */
+        struct strings paths;  /* absolute and normalised: no "//", ".", "..", trailing "/"; an except may have none */
         enum scope scope;
         struct strings match;  /* patterns (pattern.h), checked to compile; empty = everything */
         uint32_t types;        /* TYPE_ bits; 0 = every type (the default of ignore and except) */

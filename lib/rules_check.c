@@ -25,10 +25,11 @@ static const char *complain_glob(struct conf_reader *r, const struct source *at,
 {
         int len = literal_prefix(text);
 
-        conf_complain(r, at,
-                      "\"%s\": a path is literal, without *, ? and [: write path = \"%.*s\" and put the pattern "
-                      "below it into match = \"%s\"",
-                      text, len, text, text + (len > 1 ? len + 1 : 1));
+        conf_complain(
+                r, at,
+                "\"%s\": a path is literal, without *, ? and [: write path = \"%.*s\" and put the pattern "
+                "below it into match = \"%s\"",
+                text, len, text, text + (len > 1 ? len + 1 : 1));
         return NULL;
 }
 
@@ -84,7 +85,8 @@ const char *rules_check_path(struct conf_reader *r, const struct source *at, con
         if (path.len == 0)
                 strbuf_addc(&path, '/');
         if (path.len > PATH_LENGTH_MAX) {
-                conf_complain(r, at, "a path of %zu bytes: the kernel takes at most %u", path.len, PATH_LENGTH_MAX);
+                conf_complain(r, at, "a path of %zu bytes: the kernel takes at most %u", path.len,
+                              PATH_LENGTH_MAX);
                 return NULL;
         }
         copy = strbuf_failed(&path) ? NULL : arena_strdup(r->arena, strbuf_str(&path));
@@ -124,8 +126,9 @@ static const char *check_program(struct conf_reader *r, const struct source *at,
         if (*text && pattern_is_glob(text))
                 return check_glob(r, at, text, true);
         if (*text && !strchr(text, '/')) {
-                conf_complain(r, at, "\"%s\" is a name: write the program's path, or \"**/%s\" for any directory", text,
-                              text);
+                conf_complain(r, at,
+                              "\"%s\" is a name: write the program's path, or \"**/%s\" for any directory",
+                              text, text);
                 return NULL;
         }
         return rules_check_path(r, at, text);
@@ -179,7 +182,8 @@ static const char *check_id(struct conf_reader *r, const struct source *at, cons
                 return NULL;
         }
         if (first > 0 && text[first] == '-' && all_digits(text + first + 1)) {
-                if (!parse_id(text, first, &low) || !parse_id(text + first + 1, strlen(text + first + 1), &high)) {
+                if (!parse_id(text, first, &low) ||
+                    !parse_id(text + first + 1, strlen(text + first + 1), &high)) {
                         conf_complain(r, at, "\"%s\" is no range: write it as in \"1000-59999\"", text);
                         return NULL;
                 }
@@ -190,8 +194,10 @@ static const char *check_id(struct conf_reader *r, const struct source *at, cons
                 return text;
         }
         if (text[strcspn(text, "*?[]:,\t\n")] != '\0') {
-                conf_complain(r, at, "\"%s\" is no name: several values go into a list, and there are no patterns here",
-                              text);
+                conf_complain(
+                        r, at,
+                        "\"%s\" is no name: several values go into a list, and there are no patterns here",
+                        text);
                 return NULL;
         }
         return text;
@@ -284,7 +290,8 @@ static const char *event_hint(struct conf_reader *r, const char *text)
                 { "move", ": write \"rename\"" },
                 { "write", ": write \"modify\", or \"close_write\" for one event a save" },
                 { "replaced", ": this is reported by itself, it cannot be asked for" },
-                { "changed", ": this is reported by itself, it cannot be asked for; the group is \"change\"" },
+                { "changed",
+                  ": this is reported by itself, it cannot be asked for; the group is \"change\"" },
                 { "exec", ": write \"open_exec\"" },
                 { "chmod", ": write \"attrib\"" },
                 { "chown", ": write \"attrib\"" },
@@ -364,8 +371,10 @@ static bool add_type(struct conf_reader *r, const struct source *at, const char 
         const char *const *names = vocab_type_names(&n_names);
 
         if (type == 0) {
-                conf_complain(r, at, "unknown type \"%s\"%s: known are file, directory, symlink, fifo, socket, device",
-                              text, conf_hint(r, text, names, n_names));
+                conf_complain(
+                        r, at,
+                        "unknown type \"%s\"%s: known are file, directory, symlink, fifo, socket, device",
+                        text, conf_hint(r, text, names, n_names));
                 return false;
         }
         *types |= type;
@@ -386,7 +395,9 @@ static const char *priority_hint(struct conf_reader *r, const char *text)
 {
         static const struct {
                 const char *word, *name;
-        } others[] = { { "error", "err" }, { "warn", "warning" }, { "critical", "crit" }, { "information", "info" } };
+        } others[] = {
+                { "error", "err" }, { "warn", "warning" }, { "critical", "crit" }, { "information", "info" }
+        };
         static const char *const names[] = { "alert", "crit", "err", "warning", "notice", "info", "debug" };
 
         for (size_t i = 0; i < ELEMENTSOF(others); i++)
@@ -410,7 +421,8 @@ bool rules_read_priority(struct conf_reader *r, const struct conf_node *node, in
                         if (streq(priority_name(i), text))
                                 level = i;
                 if (level < 0 && !all_digits(text)) {
-                        conf_complain(r, &node->source, "unknown priority \"%s\"%s", text, priority_hint(r, text));
+                        conf_complain(r, &node->source, "unknown priority \"%s\"%s", text,
+                                      priority_hint(r, text));
                         return false;
                 }
         } else {
@@ -419,8 +431,9 @@ bool rules_read_priority(struct conf_reader *r, const struct conf_node *node, in
                 return false;
         }
         if (level == 0) {
-                conf_complain(r, &node->source, "emerg is refused: it would write every event to every terminal; "
-                                                "the highest is \"alert\"");
+                conf_complain(r, &node->source,
+                              "emerg is refused: it would write every event to every terminal; "
+                              "the highest is \"alert\"");
                 return false;
         }
         if (level < 0 || level > 7) {
@@ -437,11 +450,14 @@ void rules_check_clause(struct conf_reader *r, enum clause_kind kind, const stru
         /* Where a key was not understood, more would only repeat it. */
         if (kind != CLAUSE_EXCEPT && !given->path && !given->unknown)
                 conf_complain(r, &c->source, "path is missing%s",
-                              kind == CLAUSE_IGNORE ? " (to ignore something everywhere, path = \"/\" is written out)" : "");
+                              kind == CLAUSE_IGNORE
+                                      ? " (to ignore something everywhere, path = \"/\" is written out)"
+                                      : "");
         if (kind == CLAUSE_EXCEPT && given->n_conditions == 0 && !given->unknown)
                 conf_complain(r, &c->source, "it has no condition and would take out the whole rule");
         if (c->scope == SCOPE_FILE && c->match.n > 0)
-                conf_complain(r, &c->source, "match says which names below path: the scope \"file\" has none");
+                conf_complain(r, &c->source,
+                              "match says which names below path: the scope \"file\" has none");
         if (c->until_modified && c->scope != SCOPE_FILE)
                 conf_complain(r, &c->source, "until = \"modified\" is for one file: add scope = \"file\"");
 }

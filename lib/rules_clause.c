@@ -31,8 +31,9 @@ static size_t find_actor_key(const char *name)
 static void note_references(struct builder *b, const struct conf_node *node, const struct strings *names)
 {
         struct conf_reader *r = &b->reader;
-        const char *place = r->inner_kind ? arena_printf(r->arena, "%s \"%s\", %s", r->kind, r->name, r->inner_kind)
-                                          : arena_printf(r->arena, "%s \"%s\"", r->kind, r->name);
+        const char *place = r->inner_kind
+                                    ? arena_printf(r->arena, "%s \"%s\", %s", r->kind, r->name, r->inner_kind)
+                                    : arena_printf(r->arena, "%s \"%s\"", r->kind, r->name);
 
         if (!place) {
                 conf_no_memory(r);
@@ -60,8 +61,10 @@ static void complain_unknown_actor_key(struct conf_reader *r, const struct conf_
 
         for (size_t key = 0; key < N_ACTOR_KEYS; key++)
                 names[key] = actors_key_name(key);
-        conf_complain(r, &node->source, "unknown key \"%s\"%s: known here are exe, comm, user, group, login, unit, "
-                      "container, ancestor, actor", node->name, conf_hint(r, node->name, names, N_ACTOR_KEYS));
+        conf_complain(r, &node->source,
+                      "unknown key \"%s\"%s: known here are exe, comm, user, group, login, unit, "
+                      "container, ancestor, actor",
+                      node->name, conf_hint(r, node->name, names, N_ACTOR_KEYS));
 }
 
 /* A group that holds nothing but conditions on who did it. */
@@ -285,8 +288,10 @@ static void complain_unknown_key(struct conf_reader *r, const struct conf_node *
         size_t n = 0;
 
         if (kind == CLAUSE_WATCH && find_actor_key(node->name) < N_ACTOR_KEYS) {
-                conf_complain(r, &node->source, "\"%s\" says who did it: put it into only: { %s = ...; } to report nobody "
-                              "else, or into except: { ... }", node->name, node->name);
+                conf_complain(r, &node->source,
+                              "\"%s\" says who did it: put it into only: { %s = ...; } to report nobody "
+                              "else, or into except: { ... }",
+                              node->name, node->name);
                 return;
         }
         if (find_key(node->name)) {
@@ -299,7 +304,8 @@ static void complain_unknown_key(struct conf_reader *r, const struct conf_node *
                         names[n++] = keys[i].name;
         for (size_t key = 0; key < N_ACTOR_KEYS; key++)
                 names[n++] = actors_key_name(key);
-        conf_complain(r, &node->source, "unknown key \"%s\"%s", node->name, conf_hint(r, node->name, names, n));
+        conf_complain(r, &node->source, "unknown key \"%s\"%s", node->name,
+                      conf_hint(r, node->name, names, n));
 }
 
 static void read_key(struct target *t, const struct conf_node *node)
@@ -338,8 +344,8 @@ static void read_clause(struct builder *b, const struct conf_node *node, struct 
         }
         rules_check_name(r, node);
         if (node->kind != CONF_GROUP) {
-                conf_complain(r, &node->source, "a group is expected, as in %s: { path = \"...\"; };, not %s", node->name,
-                              conf_kind_name(node->kind));
+                conf_complain(r, &node->source, "a group is expected, as in %s: { path = \"...\"; };, not %s",
+                              node->name, conf_kind_name(node->kind));
                 t->enabled = false;
                 return;
         }
@@ -356,7 +362,8 @@ static void read_clause(struct builder *b, const struct conf_node *node, struct 
 
 void rules_read_watch(struct builder *b, const struct conf_node *node)
 {
-        struct parsed_watch w = { .rule = { .priority = RULE_DEFAULT_PRIORITY, .coalesce_usec = COALESCE_UNSET } };
+        struct parsed_watch w = { .rule = { .priority = RULE_DEFAULT_PRIORITY,
+                                            .coalesce_usec = COALESCE_UNSET } };
         struct target t = { .builder = b, .kind = CLAUSE_WATCH, .clause = &w.rule.clause, .rule = &w.rule };
 
         read_clause(b, node, &t);
@@ -386,9 +393,9 @@ void rules_read_actor_set(struct builder *b, const struct conf_node *node)
         rules_check_name(r, node);
         read_actors(b, node, &set.actors);
         if (set.actors.actor.n > 0) {
-                conf_complain(r, &node->source, "a set of actors cannot refer to another: list the values here");
+                conf_complain(r, &node->source,
+                              "a set of actors cannot refer to another: list the values here");
                 set.actors.actor = (struct strings){};
         }
         VECTOR_ADD(b, b->sets, set);
 }
-

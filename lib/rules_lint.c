@@ -8,9 +8,9 @@
 #define COMM_MAX 15u
 
 /* Directories in which something happens all the time on most machines. */
-static const char *const busy_paths[] = { "/",         "/dev",     "/home",      "/run",       "/srv", "/tmp",
-                                          "/var",      "/var/cache", "/var/lib", "/var/log",   "/var/spool",
-                                          "/var/tmp" };
+static const char *const busy_paths[] = { "/",        "/dev",     "/home",      "/run",
+                                          "/srv",     "/tmp",     "/var",       "/var/cache",
+                                          "/var/lib", "/var/log", "/var/spool", "/var/tmp" };
 
 bool lint_is_busy(const struct clause *c)
 {
@@ -42,13 +42,17 @@ static void warn_price(struct diag *diag, const struct rule *rule)
         if (!is_whole_filesystem(c))
                 return;
         if (c->events & EV_MODIFY)
-                diag_add(diag, DIAG_WARNING, c->source.file, c->source.line,
-                         "watch \"%s\": modify on a whole filesystem makes every write there cost 2.4 to 5.5 times as "
-                         "much: events = \"saved\" has one event a save (close_write) instead", c->name);
+                diag_add(
+                        diag, DIAG_WARNING, c->source.file, c->source.line,
+                        "watch \"%s\": modify on a whole filesystem makes every write there cost 2.4 to 5.5 times as "
+                        "much: events = \"saved\" has one event a save (close_write) instead",
+                        c->name);
         if (c->events & EV_ACCESS)
-                diag_add(diag, DIAG_WARNING, c->source.file, c->source.line,
-                         "watch \"%s\": access on a whole filesystem is an event for every read there: \"open\" has one "
-                         "an opening instead", c->name);
+                diag_add(
+                        diag, DIAG_WARNING, c->source.file, c->source.line,
+                        "watch \"%s\": access on a whole filesystem is an event for every read there: \"open\" has one "
+                        "an opening instead",
+                        c->name);
 }
 
 static void warn_priority(struct diag *diag, const struct rule *rule)
@@ -58,9 +62,11 @@ static void warn_priority(struct diag *diag, const struct rule *rule)
         /* journald writes to disk at once from crit upwards */
         if (rule->priority > 2 || c->match.n > 0 || !actors_empty(&rule->only) || !lint_is_busy(c))
                 return;
-        diag_add(diag, DIAG_WARNING, c->source.file, c->source.line,
-                 "watch \"%s\": priority %s on a place where much happens: journald syncs the disk after each such "
-                 "record; \"err\" is the highest without", c->name, priority_name(rule->priority));
+        diag_add(
+                diag, DIAG_WARNING, c->source.file, c->source.line,
+                "watch \"%s\": priority %s on a place where much happens: journald syncs the disk after each such "
+                "record; \"err\" is the highest without",
+                c->name, priority_name(rule->priority));
 }
 
 static bool only_comm(const struct actors *a)
@@ -78,9 +84,10 @@ static void warn_comm(struct diag *diag, const struct source *at, const char *wh
 {
         for (size_t i = 0; i < a->comm.n; i++)
                 if (!pattern_is_glob(a->comm.v[i]) && strlen(a->comm.v[i]) > COMM_MAX)
-                        diag_add(diag, DIAG_WARNING, at->file, at->line,
-                                 "%s: comm \"%s\" never matches: the kernel keeps %u bytes of a name (\"%.*s\")", what,
-                                 a->comm.v[i], COMM_MAX, (int)COMM_MAX, a->comm.v[i]);
+                        diag_add(
+                                diag, DIAG_WARNING, at->file, at->line,
+                                "%s: comm \"%s\" never matches: the kernel keeps %u bytes of a name (\"%.*s\")",
+                                what, a->comm.v[i], COMM_MAX, (int)COMM_MAX, a->comm.v[i]);
 }
 
 static void warn_unit(struct diag *diag, const struct source *at, const char *what, const struct actors *a)
@@ -88,8 +95,8 @@ static void warn_unit(struct diag *diag, const struct source *at, const char *wh
         for (size_t i = 0; i < a->unit.n; i++)
                 if (!pattern_is_glob(a->unit.v[i]) && !strchr(a->unit.v[i], '.'))
                         diag_add(diag, DIAG_WARNING, at->file, at->line,
-                                 "%s: unit \"%s\" never matches: unit names have a suffix (\"%s.service\")", what,
-                                 a->unit.v[i], a->unit.v[i]);
+                                 "%s: unit \"%s\" never matches: unit names have a suffix (\"%s.service\")",
+                                 what, a->unit.v[i], a->unit.v[i]);
 }
 
 /* Conditions on who did it, wherever they stand. */
@@ -99,12 +106,14 @@ static void lint_actors(struct diag *diag, const struct source *at, const char *
         warn_unit(diag, at, what, a);
 }
 
-static void warn_only_comm(struct diag *diag, const struct source *at, const char *what, const struct actors *a)
+static void warn_only_comm(struct diag *diag, const struct source *at, const char *what,
+                           const struct actors *a)
 {
         if (only_comm(a))
-                diag_add(diag, DIAG_WARNING, at->file, at->line,
-                         "%s: any program can take any name: with comm alone everybody can hide here; add exe or unit",
-                         what);
+                diag_add(
+                        diag, DIAG_WARNING, at->file, at->line,
+                        "%s: any program can take any name: with comm alone everybody can hide here; add exe or unit",
+                        what);
 }
 
 static bool is_below(const char *path, const char *top)
@@ -132,19 +141,22 @@ static void lint_except_paths(struct diag *diag, const struct rule *rule, const 
                 bool covered = false;
 
                 for (size_t j = 0; j < except->paths.n; j++) {
-                        meets = meets || is_below(path, except->paths.v[j]) || is_below(except->paths.v[j], path);
+                        meets = meets || is_below(path, except->paths.v[j]) ||
+                                is_below(except->paths.v[j], path);
                         covered = covered || is_below(path, except->paths.v[j]);
                 }
                 n_covered += covered;
         }
         if (!meets)
-                diag_add(diag, DIAG_WARNING, except->source.file, except->source.line,
-                         "watch \"%s\", except \"%s\": its path is not below the rule's: it takes out nothing",
-                         rule->clause.name, except->name);
+                diag_add(
+                        diag, DIAG_WARNING, except->source.file, except->source.line,
+                        "watch \"%s\", except \"%s\": its path is not below the rule's: it takes out nothing",
+                        rule->clause.name, except->name);
         else if (n_covered > 0 && n_covered == rule->clause.paths.n && lint_takes_whole(except) &&
                  !(rule->clause.events & ~except->events))
                 diag_add(diag, DIAG_WARNING, except->source.file, except->source.line,
-                         "watch \"%s\", except \"%s\": it takes out the whole rule", rule->clause.name, except->name);
+                         "watch \"%s\", except \"%s\": it takes out the whole rule", rule->clause.name,
+                         except->name);
 }
 
 static void lint_excepts(struct diag *diag, const struct rule *rule)
@@ -170,9 +182,10 @@ static void lint_directory_patterns(struct diag *diag, const char *kind, const s
                 const char *slash = strchr(c->match.v[i] + 1, '/');
 
                 if (slash && slash[1] != '\0' && strncmp(c->match.v[i], "**/", 3) != 0)
-                        diag_add(diag, DIAG_WARNING, c->source.file, c->source.line,
-                                 "%s \"%s\": match \"%s\" never matches: the scope \"directory\" has one level", kind,
-                                 c->name, c->match.v[i]);
+                        diag_add(
+                                diag, DIAG_WARNING, c->source.file, c->source.line,
+                                "%s \"%s\": match \"%s\" never matches: the scope \"directory\" has one level",
+                                kind, c->name, c->match.v[i]);
         }
 }
 
@@ -203,13 +216,15 @@ void lint_ignore(struct diag *diag, const struct clause *ignore)
         lint_actors(diag, &ignore->source, what, &ignore->actors);
         warn_only_comm(diag, &ignore->source, what, &ignore->actors);
         if (ignore->until_modified && ignore->events == EV_MODIFY)
-                diag_add(diag, DIAG_WARNING, ignore->source.file, ignore->source.line,
-                         "%s: the first modify is always reported and spends it: with events = \"modify\" alone it "
-                         "never ignores anything", what);
+                diag_add(
+                        diag, DIAG_WARNING, ignore->source.file, ignore->source.line,
+                        "%s: the first modify is always reported and spends it: with events = \"modify\" alone it "
+                        "never ignores anything",
+                        what);
         if ((ignore->match.n > 0 || !actors_empty(&ignore->actors)) && lint_is_busy(ignore))
                 diag_add(diag, DIAG_NOTE, ignore->source.file, ignore->source.line,
-                         "%s: %s cannot be ignored in the kernel: each such event here still wakes fawatchd", what,
-                         ignore->match.n > 0 ? "names by pattern" : "events by who caused them");
+                         "%s: %s cannot be ignored in the kernel: each such event here still wakes fawatchd",
+                         what, ignore->match.n > 0 ? "names by pattern" : "events by who caused them");
 }
 
 void lint_actor_set(struct diag *diag, const struct actor_set *set)

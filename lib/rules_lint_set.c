@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Rules that load, and yet probably do not say what was meant: rules beside each other. */
 
-#include <stdio.h>
-
 #include "pattern.h"
 #include "rules_lint.h"
+#include "strbuf.h"
 
 /* Beyond, the patterns of one tree that no hash can look up cost every event there. */
 #define PATTERNS_MAX 100u
@@ -29,12 +28,12 @@ struct lint {
 
 char *lint_place(const char *kind, const char *name, const char *inner)
 {
-        char *text;
+        struct strbuf text = STRBUF_NULL;
 
-        if (asprintf(&text, "%s \"%s\"%s%s%s", kind, name, inner ? ", except \"" : "", inner ? inner : "",
-                     inner ? "\"" : "") < 0)
-                return NULL;
-        return text;
+        strbuf_addf(&text, "%s \"%s\"", kind, name);
+        if (inner)
+                strbuf_addf(&text, ", except \"%s\"", inner);
+        return strbuf_steal(&text);
 }
 
 bool lint_takes_whole(const struct clause *c)
@@ -146,9 +145,11 @@ static void note_swallowed(struct lint *l, struct watched *w, void *userdata)
                 l->swallowed[w->rule->index]++;
         }
         if (!streq(at->file, rule->file) && s->n++ < SWALLOWED_SHOWN)
-                diag_add(l->diag, DIAG_WARNING, at->file, at->line,
-                         "ignore \"%s\" takes out %s, which watch \"%s\" watches (%s:%u): always = true there would "
-                         "keep it", s->ignore->name, w->path, w->rule->clause.name, rule->file, rule->line);
+                diag_add(
+                        l->diag, DIAG_WARNING, at->file, at->line,
+                        "ignore \"%s\" takes out %s, which watch \"%s\" watches (%s:%u): always = true there would "
+                        "keep it",
+                        s->ignore->name, w->path, w->rule->clause.name, rule->file, rule->line);
 }
 
 static void lint_swallowed(struct lint *l, const struct clause *ignore)
@@ -241,9 +242,11 @@ static void lint_patterns(struct lint *l)
                 for (next = i; next < l->n && streq(l->v[next].path, l->v[i].path); next++)
                         n += rule_patterns(l->v[next].rule);
                 if (n > PATTERNS_MAX)
-                        diag_add(l->diag, DIAG_WARNING, c->source.file, c->source.line,
-                                 "%s has %zu patterns that are tried one by one for each event below it: those of the "
-                                 "forms NAME and *.EXT are looked up at once", l->v[i].path, n);
+                        diag_add(
+                                l->diag, DIAG_WARNING, c->source.file, c->source.line,
+                                "%s has %zu patterns that are tried one by one for each event below it: those of the "
+                                "forms NAME and *.EXT are looked up at once",
+                                l->v[i].path, n);
         }
 }
 
@@ -294,9 +297,10 @@ static void lint_contained(struct lint *l, const struct rule *rule)
                 return;
         outer = find_container(l, rule);
         if (outer)
-                diag_add(l->diag, DIAG_WARNING, c->source.file, c->source.line,
-                         "watch \"%s\" adds only its name: watch \"%s\" (%s:%u) reports all of it at a higher priority",
-                         c->name, outer->clause.name, outer->clause.source.file, outer->clause.source.line);
+                diag_add(
+                        l->diag, DIAG_WARNING, c->source.file, c->source.line,
+                        "watch \"%s\" adds only its name: watch \"%s\" (%s:%u) reports all of it at a higher priority",
+                        c->name, outer->clause.name, outer->clause.source.file, outer->clause.source.line);
 }
 
 void rules_lint(const struct rules *rules, struct diag *diag)

@@ -35,7 +35,8 @@ static const struct {
 } sections[] = {
         { "watch", "watch", "watch: { etc: { path = \"/etc\"; }; };", rules_read_watch },
         { "ignore", "ignore", "ignore: { cache: { path = \"/var/cache\"; }; };", rules_read_ignore },
-        { "actors", "actors", "actors: { packages: { ancestor = \"/usr/bin/dpkg\"; }; };", rules_read_actor_set },
+        { "actors", "actors", "actors: { packages: { ancestor = \"/usr/bin/dpkg\"; }; };",
+          rules_read_actor_set },
 };
 
 static void complain_unknown_section(struct conf_reader *r, const struct conf_node *node)
@@ -46,9 +47,10 @@ static void complain_unknown_section(struct conf_reader *r, const struct conf_no
 
         for (size_t i = 0; i < n_settings; i++)
                 if (streq(settings[i], node->name)) {
-                        conf_complain(r, &node->source, "\"%s\" is a setting of the daemon: it belongs into "
-                                      "fawatchd.conf, not into a rule file%s", node->name,
-                                      rules_is_key(node->name) ? ", or into a watch rule" : "");
+                        conf_complain(r, &node->source,
+                                      "\"%s\" is a setting of the daemon: it belongs into "
+                                      "fawatchd.conf, not into a rule file%s",
+                                      node->name, rules_is_key(node->name) ? ", or into a watch rule" : "");
                         return;
                 }
         if (rules_is_key(node->name)) {
@@ -56,8 +58,8 @@ static void complain_unknown_section(struct conf_reader *r, const struct conf_no
                               sections[0].example);
                 return;
         }
-        conf_complain(r, &node->source, "unknown name \"%s\"%s: a rule file holds watch, ignore and actors", node->name,
-                      conf_hint(r, node->name, names, ELEMENTSOF(names)));
+        conf_complain(r, &node->source, "unknown name \"%s\"%s: a rule file holds watch, ignore and actors",
+                      node->name, conf_hint(r, node->name, names, ELEMENTSOF(names)));
 }
 
 static void read_section(struct builder *b, const struct conf_node *node)
@@ -127,7 +129,8 @@ static int compare_watches(const void *a, const void *b)
 
 static int compare_ignores(const void *a, const void *b)
 {
-        return compare_clauses(&((const struct parsed_ignore *)a)->clause, &((const struct parsed_ignore *)b)->clause);
+        return compare_clauses(&((const struct parsed_ignore *)a)->clause,
+                               &((const struct parsed_ignore *)b)->clause);
 }
 
 static int compare_sets(const void *left, const void *right)
@@ -201,7 +204,8 @@ static void check_references(struct builder *b)
                     bsearch(ref->name, b->sets.v, b->sets.n, sizeof(*b->sets.v), compare_set_to_name))
                         continue;
                 r->kind = ref->place;
-                conf_complain(r, &ref->source, "no set of actors is named \"%s\"%s: actors: { %s: { exe = ...; }; };",
+                conf_complain(r, &ref->source,
+                              "no set of actors is named \"%s\"%s: actors: { %s: { exe = ...; }; };",
                               ref->name, conf_hint(r, ref->name, names, b->sets.n), ref->name);
                 r->kind = NULL;
         }

@@ -76,7 +76,8 @@ static bool is_pattern_list(const struct rule *rule)
         const struct clause *c = rule->excepts;
 
         return rule->n_excepts == 1 && streq(c->name, "except") && c->match.n > 0 && c->paths.n == 0 &&
-               c->scope == SCOPE_TREE && c->types == 0 && c->events == EV_RULE_ALL && actors_empty(&c->actors);
+               c->scope == SCOPE_TREE && c->types == 0 && c->events == EV_RULE_ALL &&
+               actors_empty(&c->actors);
 }
 
 /* Something is left when the defaults are left out: an except that was written

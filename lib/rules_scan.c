@@ -82,7 +82,8 @@ static void scan_escape(struct scan *s, char *at, const char *end, unsigned line
                 if (end - at < 3 || hex_value(at[1]) < 0 || hex_value(at[2]) < 0)
                         error_at(s, line, "\\x needs two hexadecimal digits, as in \\xe9");
                 else if (at[1] == '0' && at[2] == '0') {
-                        error_at(s, line, "\\x00 would end the string here: no path or name holds a zero byte");
+                        error_at(s, line,
+                                 "\\x00 would end the string here: no path or name holds a zero byte");
                         at[2] = '1';
                 }
                 break;
@@ -92,7 +93,10 @@ static void scan_escape(struct scan *s, char *at, const char *end, unsigned line
                 diag_add(s->diag, DIAG_ERROR, s->file->name, line,
                          "\\%c means different things to different versions of libconfig: write \\\\%c for a "
                          "backslash and a letter, \\x%02x for the control character",
-                         *at, *at, *at == 'a' ? 7 : *at == 'b' ? 8 : 11);
+                         *at, *at,
+                         *at == 'a'   ? 7
+                         : *at == 'b' ? 8
+                                      : 11);
                 break;
         default:
                 break;
@@ -227,9 +231,10 @@ static void scan_tokens(struct scan *s)
                 t = lexer_next(&l);
                 switch (t.kind) {
                 case TOKEN_OPEN_STRING:
-                        error_at(s, t.line,
-                                 "the quote that opens in this line is not closed in it (a newline in a name is "
-                                 "written \\n)");
+                        error_at(
+                                s, t.line,
+                                "the quote that opens in this line is not closed in it (a newline in a name is "
+                                "written \\n)");
                         s->fatal = true;
                         break;
                 case TOKEN_OPEN_COMMENT:
@@ -280,7 +285,8 @@ int rules_scan(const struct conf_text *file, struct diag *diag, char **ret_text)
 
         if (file->len > RULE_FILE_MAX_BYTES) {
                 diag_add(diag, DIAG_ERROR, file->name, 0,
-                         "%zu bytes, but a rule file has at most 1 MiB: split it into several files", file->len);
+                         "%zu bytes, but a rule file has at most 1 MiB: split it into several files",
+                         file->len);
                 return -EINVAL;
         }
         text = malloc(file->len + 2);

@@ -53,11 +53,16 @@ static const char *check_field(struct conf_reader *r, const struct source *at, c
                         continue;
                 if (fields[i].may_omit)
                         return text;
-                conf_complain(r, at, "the field \"%s\" cannot be left out: without it a record says too little", text);
+                conf_complain(r, at,
+                              "the field \"%s\" cannot be left out: without it a record says too little",
+                              text);
                 return NULL;
         }
-        conf_complain(r, at, "there is no field \"%s\": names are those of fawatchd.fields(7) in lower case, without "
-                      "FAWATCH_", text);
+        conf_complain(
+                r, at,
+                "there is no field \"%s\": names are those of fawatchd.fields(7) in lower case, without "
+                "FAWATCH_",
+                text);
         return NULL;
 }
 
@@ -65,7 +70,9 @@ static const char *check_option(struct conf_reader *r, const struct source *at, 
 {
         if (*text && text[strcspn(text, " \t\n=")] == '\0')
                 return text;
-        conf_complain(r, at, "\"%s\" is no option's name: write it as on the command line, as in \"--password\"", text);
+        conf_complain(r, at,
+                      "\"%s\" is no option's name: write it as on the command line, as in \"--password\"",
+                      text);
         return NULL;
 }
 
@@ -96,7 +103,8 @@ static void read_heartbeat(struct conf_reader *r, const struct conf_node *node, 
         if (!conf_read_duration(r, node, &usec))
                 return;
         if (usec > 0 && usec < HEARTBEAT_MIN_USEC)
-                conf_complain(r, &node->source, "\"%s\" is too short: at least \"1s\", or \"0\" for none", node->string);
+                conf_complain(r, &node->source, "\"%s\" is too short: at least \"1s\", or \"0\" for none",
+                              node->string);
         else
                 s->heartbeat_usec = usec;
 }
@@ -260,21 +268,21 @@ static void print_max_directory_marks(const struct settings *s, struct strbuf *o
 }
 
 /* Sorted by name, the order of settings_print(); and whether the value stands in quotes. */
-#define SETTINGS(X)                                                                     \
-        X(coalesce, true)                                                               \
-        X(facility, true)                                                               \
-        X(heartbeat, true)                                                              \
-        X(kernel_ignores, false)                                                        \
-        X(limit, true)                                                                  \
-        X(mask_options, false)                                                          \
-        X(max_directory_marks, false)                                                   \
-        X(omit, false)                                                                  \
-        X(placement, true)                                                              \
-        X(process_tracking, true)                                                       \
-        X(queue, true)                                                                  \
-        X(queue_memory, true)                                                           \
-        X(recover, false)                                                               \
-        X(spool, true)                                                                  \
+#define SETTINGS(X)                                                                                          \
+        X(coalesce, true)                                                                                    \
+        X(facility, true)                                                                                    \
+        X(heartbeat, true)                                                                                   \
+        X(kernel_ignores, false)                                                                             \
+        X(limit, true)                                                                                       \
+        X(mask_options, false)                                                                               \
+        X(max_directory_marks, false)                                                                        \
+        X(omit, false)                                                                                       \
+        X(placement, true)                                                                                   \
+        X(process_tracking, true)                                                                            \
+        X(queue, true)                                                                                       \
+        X(queue_memory, true)                                                                                \
+        X(recover, false)                                                                                    \
+        X(spool, true)                                                                                       \
         X(unit_log, false)
 
 static const struct setting settings[] = {
@@ -338,7 +346,8 @@ static void read_setting(struct conf_reader *r, const struct conf_node *node, st
                         return;
                 }
         if (streq(node->name, "watch") || streq(node->name, "ignore") || streq(node->name, "actors"))
-                conf_complain(r, &node->source, "\"%s\" belongs into a rule file, rules.d/*.conf, not among the settings",
+                conf_complain(r, &node->source,
+                              "\"%s\" belongs into a rule file, rules.d/*.conf, not among the settings",
                               node->name);
         else
                 conf_complain(r, &node->source, "unknown setting \"%s\"%s", node->name,

@@ -40,7 +40,7 @@ enum {
 #define EV_READ    (EV_ACCESS | EV_OPEN | EV_OPEN_EXEC)
 /* what a rule may name: everything the kernel raises that users see */
 #define EV_RULE_ALL ((1u << 13) - 1)
-/* what a mark on a mount takes (KERNEL.md 5): events on an open file */
+/* what a mark on a mount takes (fanotify_mark(2)): events on an open file */
 #define EV_MOUNT_SCOPE \
         (EV_ACCESS | EV_MODIFY | EV_OPEN | EV_OPEN_EXEC | EV_CLOSE_WRITE | EV_CLOSE_NOWRITE)
 /* merged within the coalesce window; the others are always records of their own */

@@ -53,8 +53,8 @@ static int print_settings(char *name, const char *text, size_t len, struct strbu
         return r;
 }
 
-static void round_trip(int (*once)(char *name, const char *text, size_t len, struct strbuf *out), const uint8_t *data,
-                       size_t size)
+static void round_trip(int (*once)(char *name, const char *text, size_t len, struct strbuf *out),
+                       const uint8_t *data, size_t size)
 {
         _cleanup_strbuf_ struct strbuf first = STRBUF_NULL, second = STRBUF_NULL;
         char name[] = "fuzz.conf";

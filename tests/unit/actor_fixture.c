@@ -13,6 +13,16 @@
 
 #include <cmocka.h>
 
+static void make_many(int n)
+{
+        for (int i = 0; i < n; i++) {
+                char path[32];
+
+                (void)snprintf(path, sizeof(path), "/mnt/many%d", i);
+                (void)close(open(path, O_CREAT | O_WRONLY, 0644));
+        }
+}
+
 static void *touch_in_thread(void *path)
 {
         (void)close(open(path, O_CREAT | O_WRONLY, 0644));
@@ -26,6 +36,8 @@ int act(int argc, char **argv)
         for (int i = 2; i < argc; i++) {
                 if (streq(argv[i], "touch"))
                         (void)close(open(argv[++i], O_CREAT | O_WRONLY, 0644));
+                else if (streq(argv[i], "many"))
+                        make_many(atoi(argv[++i]));
                 else if (streq(argv[i], "say"))
                         (void)!write(3, "x", 1);
                 else if (streq(argv[i], "wait"))

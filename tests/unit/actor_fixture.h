@@ -7,7 +7,7 @@
 #include "street_fixture.h"
 
 /*
- * touch FILE: makes it.  say: one byte on fd 3.  wait: for one byte on fd 4.
+ * touch FILE: makes it.  many N: makes N files.  say: one byte on fd 3.  wait: for one byte on fd 4.
  * exec PROGRAM: goes on as that program with what is left of the arguments.
  * setuid ID.  name COMM.  thread FILE: a thread makes it.  fork: a child goes on alone.
  */

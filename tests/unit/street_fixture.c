@@ -57,7 +57,8 @@ static char *rule_names(const struct match_hits *hits)
         struct strbuf out = STRBUF_NULL;
 
         for (size_t i = 0; i < hits->n; i++)
-                strbuf_addf(&out, "%s%s", i > 0 ? "," : "", rules_in_force->watches[hits->v[i].rule].clause.name);
+                strbuf_addf(&out, "%s%s", i > 0 ? "," : "",
+                            rules_in_force->watches[hits->v[i].rule].clause.name);
         return strbuf_steal(&out);
 }
 
@@ -94,7 +95,8 @@ void reporter_note(struct reporter *r, enum record_kind kind, int priority, cons
         street_n_notes++;
         street_last_note[0] = '\0';
         for (; fields[0]; fields += 2) {
-                int n = snprintf(street_last_note + len, sizeof(street_last_note) - len, "%s=%s ", fields[0], fields[1]);
+                int n = snprintf(street_last_note + len, sizeof(street_last_note) - len, "%s=%s ", fields[0],
+                                 fields[1]);
                 if (n < 0 || (size_t)n >= sizeof(street_last_note) - len)
                         return;
                 len += (size_t)n;
@@ -210,7 +212,8 @@ static void place(struct street *s, const struct generation *before, const struc
         static const struct markset none;
         struct markdiff diff = {};
 
-        assert_int_equal(markdiff_build(before ? &before->plan->wanted : &none, &after->plan->wanted, &diff), 0);
+        assert_int_equal(markdiff_build(before ? &before->plan->wanted : &none, &after->plan->wanted, &diff),
+                         0);
         for (size_t i = 0; i < diff.n_widen; i++)
                 if (diff.widen[i].group.kind == GROUP_MAIN)
                         assert_int_equal(fan_group_mark(s->group, &diff.widen[i]), 0);
@@ -232,7 +235,8 @@ void street_load(struct street *s, const char *rules)
         generation_free(before);
 }
 
-void street_open(struct street *s, const char *rules, bool queue_unlimited, size_t window_bytes, size_t max_events)
+void street_open(struct street *s, const char *rules, bool queue_unlimited, size_t window_bytes,
+                 size_t max_events)
 {
         const struct group_key key = { .kind = GROUP_MAIN };
 

@@ -47,7 +47,8 @@ extern size_t street_n_records, street_n_notes;
 extern char street_last_note[512]; /* its fields: "NAME=VALUE ..." */
 
 /* window_bytes, max_events: 0 = the defaults.  Fails the test when it cannot. */
-void street_open(struct street *s, const char *rules, bool queue_unlimited, size_t window_bytes, size_t max_events);
+void street_open(struct street *s, const char *rules, bool queue_unlimited, size_t window_bytes,
+                 size_t max_events);
 /* Another rule set in force, with its marks. */
 void street_load(struct street *s, const char *rules);
 void street_close(struct street *s);

@@ -15,79 +15,77 @@ struct cgroup_case {
         const char *path, *slice, *unit, *user_unit, *container;
 };
 
+/* the line of the unified hierarchy, and its path */
+#define V2(path) "0::" path "\n", path
+
 static const struct cgroup_case cases[] = {
         /* units of the system */
-        { "0::/system.slice/cron.service\n", "/system.slice/cron.service", "system.slice", "cron.service", NULL, NULL },
-        { "0::/system.slice/system-getty.slice/getty@tty1.service", "/system.slice/system-getty.slice/getty@tty1.service",
+        { V2("/system.slice/cron.service"), "system.slice", "cron.service", NULL, NULL },
+        { V2("/system.slice/system-getty.slice/getty@tty1.service"),
           "system-getty.slice", "getty@tty1.service", NULL, NULL },
-        { "0::/init.scope\n", "/init.scope", NULL, "init.scope", NULL, NULL },
-        { "0::/user.slice/user-1000.slice/session-3.scope\n", "/user.slice/user-1000.slice/session-3.scope",
+        { V2("/init.scope"), NULL, "init.scope", NULL, NULL },
+        { V2("/user.slice/user-1000.slice/session-3.scope"),
           "user-1000.slice", "session-3.scope", NULL, NULL },
-        { "0::/system.slice/_cpu.service\n", "/system.slice/_cpu.service", "system.slice", "cpu.service", NULL, NULL },
-        { "0::/system.slice/dev-hugepages.mount\n", "/system.slice/dev-hugepages.mount", "system.slice",
-          "dev-hugepages.mount", NULL, NULL },
+        { V2("/system.slice/_cpu.service"), "system.slice", "cpu.service", NULL, NULL },
+        { V2("/system.slice/dev-hugepages.mount"), "system.slice", "dev-hugepages.mount", NULL, NULL },
         /* what a unit makes below itself */
-        { "0::/system.slice/nginx.service/worker/other.service\n", "/system.slice/nginx.service/worker/other.service",
+        { V2("/system.slice/nginx.service/worker/other.service"),
           "system.slice", "nginx.service", NULL, NULL },
         /* units of a user */
-        { "0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.slice/editor.service\n",
-          "/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.slice/editor.service", "user-1000.slice",
-          "user@1000.service", "editor.service", NULL },
-        { "0::/user.slice/user-0.slice/user@0.service/init.scope", "/user.slice/user-0.slice/user@0.service/init.scope",
+        { V2("/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.slice/editor.service"),
+          "user-1000.slice", "user@1000.service", "editor.service", NULL },
+        { V2("/user.slice/user-0.slice/user@0.service/init.scope"),
           "user-0.slice", "user@0.service", "init.scope", NULL },
-        { "0::/user.slice/user-0.slice/user@0.service", "/user.slice/user-0.slice/user@0.service", "user-0.slice",
-          "user@0.service", NULL, NULL },
+        { V2("/user.slice/user-0.slice/user@0.service"), "user-0.slice", "user@0.service", NULL, NULL },
         /* containers */
-        { "0::/system.slice/docker-" ID ".scope\n", "/system.slice/docker-" ID ".scope", "system.slice",
-          "docker-" ID ".scope", NULL, ID },
-        { "0::/docker/" ID "\n", "/docker/" ID, NULL, NULL, NULL, ID },
-        { "0::/machine.slice/libpod-" ID ".scope/container\n", "/machine.slice/libpod-" ID ".scope/container",
+        { V2("/system.slice/docker-" ID ".scope"), "system.slice", "docker-" ID ".scope", NULL, ID },
+        { V2("/docker/" ID), NULL, NULL, NULL, ID },
+        { V2("/machine.slice/libpod-" ID ".scope/container"),
           "machine.slice", "libpod-" ID ".scope", NULL, ID },
-        { "0::/machine.slice/libpod-conmon-" ID ".scope\n", "/machine.slice/libpod-conmon-" ID ".scope",
+        { V2("/machine.slice/libpod-conmon-" ID ".scope"),
           "machine.slice", "libpod-conmon-" ID ".scope", NULL, NULL },
-        { "0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1234_5678.slice/cri-containerd-" ID ".scope\n",
-          "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1234_5678.slice/cri-containerd-" ID ".scope",
-          "kubepods-besteffort-pod1234_5678.slice", "cri-containerd-" ID ".scope", NULL, ID },
-        { "0::/kubepods.slice/kubepods-pod99.slice/crio-" ID ".scope/inner\n",
-          "/kubepods.slice/kubepods-pod99.slice/crio-" ID ".scope/inner", "kubepods-pod99.slice", "crio-" ID ".scope",
-          NULL, ID },
-        { "0::/kubepods.slice/kubepods-pod99.slice\n", "/kubepods.slice/kubepods-pod99.slice", "kubepods-pod99.slice",
-          NULL, NULL, "99" },
-        { "0::/kubepods/burstable/pod12-34/" ID "\n", "/kubepods/burstable/pod12-34/" ID, NULL, NULL, NULL, ID },
-        { "0::/kubepods/burstable/pod12-34\n", "/kubepods/burstable/pod12-34", NULL, NULL, NULL, "12-34" },
-        { "0::/podcast/x\n", "/podcast/x", NULL, NULL, NULL, NULL },
-        { "0::/docker/" ID "/docker/" ID2 "\n", "/docker/" ID "/docker/" ID2, NULL, NULL, NULL, ID2 },
-        { "0::/lxc.payload.web/init.scope\n", "/lxc.payload.web/init.scope", NULL, NULL, NULL, "web" },
-        { "0::/lxc/mail/system.slice\n", "/lxc/mail/system.slice", NULL, NULL, NULL, "mail" },
-        { "0::/machine.slice/machine-my\\x2dbox.scope\n", "/machine.slice/machine-my\\x2dbox.scope", "machine.slice",
-          "machine-my\\x2dbox.scope", NULL, "my\\x2dbox" },
-        { "0::/machine.slice/systemd-nspawn@deb.service/payload\n", "/machine.slice/systemd-nspawn@deb.service/payload",
+        { V2("/kubepods.slice/kubepods-besteffort-pod12_34.slice/cri-containerd-" ID ".scope"),
+          "kubepods-besteffort-pod12_34.slice", "cri-containerd-" ID ".scope", NULL, ID },
+        { V2("/kubepods.slice/kubepods-pod99.slice/crio-" ID ".scope/inner"),
+          "kubepods-pod99.slice", "crio-" ID ".scope", NULL, ID },
+        { V2("/kubepods.slice/kubepods-pod99.slice"), "kubepods-pod99.slice", NULL, NULL, "99" },
+        { V2("/kubepods/burstable/pod12-34/" ID), NULL, NULL, NULL, ID },
+        { V2("/kubepods/burstable/pod12-34"), NULL, NULL, NULL, "12-34" },
+        { V2("/podcast/x"), NULL, NULL, NULL, NULL },
+        { V2("/docker/" ID "/docker/" ID2), NULL, NULL, NULL, ID2 },
+        { V2("/lxc.payload.web/init.scope"), NULL, NULL, NULL, "web" },
+        { V2("/lxc/mail/system.slice"), NULL, NULL, NULL, "mail" },
+        { V2("/machine.slice/machine-my\\x2dbox.scope"),
+          "machine.slice", "machine-my\\x2dbox.scope", NULL, "my\\x2dbox" },
+        { V2("/machine.slice/systemd-nspawn@deb.service/payload"),
           "machine.slice", "systemd-nspawn@deb.service", NULL, "deb" },
         /* not an id: too short, upper case, one digit too many */
-        { "0::/docker/0123456789abcdef\n", "/docker/0123456789abcdef", NULL, NULL, NULL, NULL },
+        { V2("/docker/0123456789abcdef"), NULL, NULL, NULL, NULL },
         { "0::/x/0" ID "\n", "/x/0" ID, NULL, NULL, NULL, NULL },
         /* hierarchies of version 1, alone and beside the unified one */
-        { "12:pids:/a\n1:name=systemd:/system.slice/a.service\n", "/system.slice/a.service", "system.slice", "a.service",
-          NULL, NULL },
-        { "1:name=systemd:/system.slice/a.service\n0::/\n", "/system.slice/a.service", "system.slice", "a.service", NULL,
-          NULL },
+        { "12:pids:/a\n1:name=systemd:/system.slice/a.service\n", "/system.slice/a.service",
+          "system.slice", "a.service", NULL, NULL },
+        { "1:name=systemd:/system.slice/a.service\n0::/\n", "/system.slice/a.service",
+          "system.slice", "a.service", NULL, NULL },
         { "1:name=systemd:/system.slice/a.service\n0::/system.slice/b.service\n", "/system.slice/b.service",
           "system.slice", "b.service", NULL, NULL },
         { "2:name=systemd2:/x\n3:cpu,cpuacct:/y\n", NULL, NULL, NULL, NULL, NULL },
         /* a colon in a name, another cgroup namespace, nothing */
-        { "0::/system.slice/a:b.service\n", "/system.slice/a:b.service", "system.slice", "a:b.service", NULL, NULL },
-        { "0::/../../other.service\n", "/../../other.service", NULL, NULL, NULL, NULL },
-        { "0::/\n", "/", NULL, NULL, NULL, NULL },
+        { V2("/system.slice/a:b.service"), "system.slice", "a:b.service", NULL, NULL },
+        { V2("/../../other.service"), NULL, NULL, NULL, NULL },
+        { V2("/"), NULL, NULL, NULL, NULL },
         { "", NULL, NULL, NULL, NULL, NULL },
         { "\n\n0\n0:\n0::\n", NULL, NULL, NULL, NULL, NULL },
-        { "0::/.slice/.service\n", "/.slice/.service", NULL, NULL, NULL, NULL },
+        { V2("/.slice/.service"), NULL, NULL, NULL, NULL },
 };
 
 static void check(const char *text, const char *what, const struct bytes *got, const char *want)
 {
-        if (!want ? got->p != NULL : !got->p || got->len != strlen(want) || memcmp(got->p, want, got->len) != 0)
-                fail_msg("%s: %s is %.*s, not %s", text, what, got->p ? (int)got->len : 6, got->p ? got->p : "absent",
-                         want ? want : "absent");
+        struct bytes is = got->p ? *got : (struct bytes){ "absent", 6 };
+
+        want = want ? want : "absent";
+        if (is.len != strlen(want) || memcmp(is.p, want, is.len) != 0)
+                fail_msg("%s: %s is %.*s, not %s", text, what, (int)is.len, is.p, want);
 }
 
 static void all_cases(void **state)

@@ -236,8 +236,10 @@ static void build_one(struct buffer *b)
 {
         *b = (struct buffer){};
         begin_event(b, FAN_CREATE, 1);
-        put_fid(b, FAN_EVENT_INFO_TYPE_DFID_NAME, 1, "abc"); /* at 24: header 4, fsid 8, handle 8 + 8, name 4 */
-        begin_record(b, FAN_EVENT_INFO_TYPE_PIDFD, 8);       /* at 56 */
+        /* at 24: header 4, fsid 8, handle 8 + 8, name 4 */
+        put_fid(b, FAN_EVENT_INFO_TYPE_DFID_NAME, 1, "abc");
+        /* at 56 */
+        begin_record(b, FAN_EVENT_INFO_TYPE_PIDFD, 8);
         put32(b, 3);
         end_event(b);
 }
@@ -286,6 +288,25 @@ static void bad_bytes(void **state)
                         assert_int_equal(c.pos, 0);
                         assert_int_equal(e.pid, 4711);
                 }
+        }
+}
+
+/* It would fit its record, but no filesystem encodes so long a handle. */
+static void handle_longer_than_any(void **state)
+{
+        for (uint32_t len = 128; len <= 129; len++) {
+                struct buffer b = {};
+                struct fan_event e;
+
+                begin_event(&b, FAN_CREATE, 1);
+                begin_record(&b, FAN_EVENT_INFO_TYPE_FID, 4 + 8 + 8 + 132);
+                put64(&b, 1);
+                put32(&b, len);
+                put32(&b, 1);
+                b.len += 132;
+                end_event(&b);
+                struct fan_cursor c = cursor(&b);
+                assert_int_equal(fan_decode_next(&c, &e), len == 128 ? 1 : -EBADMSG);
         }
 }
 
@@ -347,6 +368,7 @@ int main(void)
                 cmocka_unit_test(negative_pidfds_are_told_apart),
                 cmocka_unit_test(longer_metadata),
                 cmocka_unit_test(bad_bytes),
+                cmocka_unit_test(handle_longer_than_any),
                 cmocka_unit_test(every_prefix),
                 cmocka_unit_test(unaligned),
         };

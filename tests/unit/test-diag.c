@@ -40,8 +40,10 @@ static void test_format(void **state)
                 { DIAG_WARNING, "a.conf", 0, "odd", "a.conf: warning: odd" },
                 { DIAG_NOTE, NULL, 0, "by the way", "note: by the way" },
                 { DIAG_NOTE, NULL, 7, "no file, no line", "note: no file, no line" },
-                { DIAG_ERROR, "a\nb", 1, "two\nlines\x1b[31m\xff", "a\\nb:1: error: two\\nlines\\x1b[31m\\xff" },
-                { DIAG_ERROR, "a", 1, "write \\xe9, \xc3\xa9 is fine", "a:1: error: write \\xe9, \xc3\xa9 is fine" },
+                { DIAG_ERROR, "a\nb", 1, "two\nlines\x1b[31m\xff",
+                  "a\\nb:1: error: two\\nlines\\x1b[31m\\xff" },
+                { DIAG_ERROR, "a", 1, "write \\xe9, \xc3\xa9 is fine",
+                  "a:1: error: write \\xe9, \xc3\xa9 is fine" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -61,7 +63,8 @@ static void test_sort(void **state)
                 const char *file;
                 unsigned line;
                 const char *text;
-        } added[] = { { "b", 1, "5" }, { "a", 9, "4" }, { "a", 2, "2" }, { "a", 2, "3" }, { NULL, 0, "1" }, { "b", 1, "6" } };
+        } added[] = { { "b", 1, "5" }, { "a", 9, "4" },  { "a", 2, "2" },
+                      { "a", 2, "3" }, { NULL, 0, "1" }, { "b", 1, "6" } };
 
         for (size_t i = 0; i < ELEMENTSOF(added); i++)
                 diag_add(&d, DIAG_ERROR, added[i].file, added[i].line, "%s", added[i].text);
@@ -74,14 +77,25 @@ static void test_sort(void **state)
 
 static void test_nearest(void **state)
 {
-        static const char *const names[] = { "path", "events", "modify", "close_write", "close_nowrite", "exe", "user" };
+        static const char *const names[] = { "path",          "events", "modify", "close_write",
+                                             "close_nowrite", "exe",    "user" };
         static const struct {
                 const char *word, *nearest;
         } cases[] = {
-                { "paht", "path" },   { "Path", "path" },   { "paths", "path" },  { "evnts", "events" },
-                { "MODIFY", "modify" }, { "mdofiy", "modify" }, { "close-write", "close_write" },
-                { "closenowrite", "close_nowrite" }, { "usr", "user" },  { "exee", "exe" },
-                { "heartbeat", NULL }, { "x", NULL }, { "", NULL }, { "ab", NULL },
+                { "paht", "path" },
+                { "Path", "path" },
+                { "paths", "path" },
+                { "evnts", "events" },
+                { "MODIFY", "modify" },
+                { "mdofiy", "modify" },
+                { "close-write", "close_write" },
+                { "closenowrite", "close_nowrite" },
+                { "usr", "user" },
+                { "exee", "exe" },
+                { "heartbeat", NULL },
+                { "x", NULL },
+                { "", NULL },
+                { "ab", NULL },
                 { "a word that is much longer than any name could ever be here", NULL },
         };
 

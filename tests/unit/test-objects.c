@@ -14,7 +14,7 @@ static struct object_path at(uint64_t fsid, const char *path)
 
 static struct object_handle handle(const char *text)
 {
-        return (struct object_handle){ .type = 1, .len = (uint32_t)strlen(text), .bytes = (const uint8_t *)text };
+        return (struct object_handle){ 1, (uint32_t)strlen(text), (const uint8_t *)text };
 }
 
 static bool mark(struct objects *o, uint64_t fsid, const char *path)

@@ -40,6 +40,16 @@ static size_t open_descriptors(void)
                 assert_int_equal(waitpid(child_, NULL, 0), child_); \
         } while (0)
 
+static void make_files(int n)
+{
+        for (int i = 0; i < n; i++) {
+                char path[32];
+
+                (void)snprintf(path, sizeof(path), "/mnt/%d", i);
+                (void)close(open(path, O_CREAT | O_WRONLY, 0644));
+        }
+}
+
 static int setup(void **state)
 {
         street_fresh_root();
@@ -61,8 +71,8 @@ static void names_and_order(void **state)
 
         street_open(&s, ALL, true, 0, 0);
         BY_CHILD(mkdir("/mnt/d", 0755); street_write("/mnt/d/f", "x"); mkdir("/mnt/d/e", 0755);
-                 rename("/mnt/d/f", "/mnt/d/e/g"); rename("/mnt/d/e", "/mnt/h"); street_write("/mnt/h/i", "y");
-                 rename("/mnt/h/g", "/mnt/\xff\n="));
+                 rename("/mnt/d/f", "/mnt/d/e/g"); rename("/mnt/d/e", "/mnt/h");
+                 street_write("/mnt/h/i", "y"); rename("/mnt/h/g", "/mnt/\xff\n="));
         street_run(&s);
         assert_string_equal(street_lines(), "create /mnt/d\n"
                                             "create,modify,close_write /mnt/d/f\n"
@@ -72,6 +82,24 @@ static void names_and_order(void **state)
                                             "create,modify,close_write /mnt/h/i\n"
                                             "rename /mnt/h/g -> /mnt/\xff\n=\n");
         assert_int_equal(s.counters.events_read, 7);
+        street_close(&s);
+}
+
+/* What was learned of the directories below ends with the rename, in its place. */
+static void renamed_above(void **state)
+{
+        struct street s;
+
+        street_open(&s, "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"rename\" ]; }; };", true, 0, 0);
+        BY_CHILD(mkdir("/mnt/a", 0755); mkdir("/mnt/a/b", 0755); mkdir("/mnt/a/b/c", 0755);
+                 street_write("/mnt/a/b/c/1", ""); rename("/mnt/a", "/mnt/z"); street_write("/mnt/z/b/c/2", ""));
+        street_run(&s);
+        assert_string_equal(street_lines(), "create /mnt/a\n"
+                                            "create /mnt/a/b\n"
+                                            "create /mnt/a/b/c\n"
+                                            "create /mnt/a/b/c/1\n"
+                                            "rename /mnt/a -> /mnt/z\n"
+                                            "create /mnt/z/b/c/2\n");
         street_close(&s);
 }
 
@@ -111,10 +139,13 @@ static void removed_in_the_next_window(void **state)
 
         assert_int_equal(mkdir("/mnt/gone", 0755), 0);
         street_write("/mnt/gone/f", "");
-        street_open(&s, "watch: { all: { path = \"/mnt\"; events = \"delete\"; }; };", true, 0, 2);
-        BY_CHILD(unlink("/mnt/gone/f"); rmdir("/mnt/gone"));
+        street_open(&s, "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\" ]; }; };",
+                    true, 0, 2);
+        BY_CHILD(unlink("/mnt/gone/f"); make_files(60); rmdir("/mnt/gone"));
         street_run(&s);
-        assert_string_equal(street_lines(), "delete /mnt/gone/f\ndelete /mnt/gone\n");
+        assert_int_equal(street_n_records, 62);
+        assert_string_equal(street_records[0].path, "/mnt/gone/f");
+        assert_string_equal(street_records[61].path, "/mnt/gone");
         street_close(&s);
 }
 
@@ -154,7 +185,9 @@ static void file_rule_through_another_link(void **state)
         street_write("/mnt/secret", "x");
         assert_int_equal(mkdir("/mnt/o", 0755), 0);
         assert_int_equal(link("/mnt/secret", "/mnt/o/hl"), 0);
-        street_open(&s, "watch: { one: { path = \"/mnt/secret\"; scope = \"file\"; events = [ \"modify\", \"attrib\" ]; }; };",
+        street_open(&s,
+                    "watch: { one: { path = \"/mnt/secret\"; scope = \"file\";"
+                    " events = [ \"modify\", \"attrib\" ]; }; };",
                     true, 0, 0);
         BY_CHILD(street_write("/mnt/o/hl", "y"));
         street_run(&s);
@@ -175,9 +208,11 @@ static void file_rule_follows_its_name(void **state)
         street_write("/mnt/f", "1");
         assert_int_equal(mkdir("/mnt/o", 0755), 0);
         street_open(&s,
-                    "watch: { one: { path = \"/mnt/f\"; scope = \"file\"; events = [ \"change\", \"delete_self\" ]; }; };",
+                    "watch: { one: { path = \"/mnt/f\"; scope = \"file\";"
+                    " events = [ \"change\", \"delete_self\" ]; }; };",
                     true, 0, 0);
-        BY_CHILD(street_write("/mnt/o/new", "22"); rename("/mnt/o/new", "/mnt/f"); link("/mnt/f", "/mnt/o/l"));
+        BY_CHILD(street_write("/mnt/o/new", "22"); rename("/mnt/o/new", "/mnt/f");
+                 link("/mnt/f", "/mnt/o/l"));
         street_run(&s);
         /* the end of the old object is told behind the rename; the new one is the rule's from then on */
         assert_string_equal(street_lines(), "rename /mnt/o/new -> /mnt/f\n"
@@ -220,7 +255,8 @@ static void one_removal_is_one_record(void **state)
 
         assert_int_equal(mkdir("/mnt/d", 0755), 0);
         street_open(&s,
-                    "watch: { d: { path = \"/mnt/d\"; scope = \"directory\"; events = [ \"change\", \"delete_self\", \"move_self\" ]; }; };",
+                    "watch: { d: { path = \"/mnt/d\"; scope = \"directory\";"
+                    " events = [ \"change\", \"delete_self\", \"move_self\" ]; }; };",
                     true, 0, 0);
         BY_CHILD(rename("/mnt/d", "/mnt/e"));
         street_run(&s);
@@ -260,8 +296,8 @@ static void counted_by_reason(void **state)
                     "watch: { w: { path = \"/mnt/w\"; events = [ \"create\", \"attrib\" ]; }; };"
                     "ignore: { i: { path = \"/mnt/w/ignored\"; }; };",
                     true, 0, 0);
-        BY_CHILD(street_write("/mnt/elsewhere", ""); street_write("/mnt/w/ignored", ""); street_write("/mnt/w/f", "");
-                 unlink("/mnt/elsewhere"));
+        BY_CHILD(street_write("/mnt/elsewhere", ""); street_write("/mnt/w/ignored", "");
+                 street_write("/mnt/w/f", ""); unlink("/mnt/elsewhere"));
         street_run(&s);
         assert_string_equal(street_lines(), "create /mnt/w/f\n");
         assert_int_equal(s.counters.events_filtered, 1);
@@ -273,21 +309,37 @@ static void counted_by_reason(void **state)
 
 static void spent_ignore_stays_spent(void **state)
 {
-        static const char before[] =
-                "watch: { all: { path = \"/mnt\"; events = \"modify\"; }; };"
-                "ignore: { once: { path = \"/mnt/db\"; scope = \"file\"; until = \"modified\"; }; };";
-        static const char other[] =
-                "watch: { all: { path = \"/mnt\"; events = [ \"modify\", \"create\" ]; }; };"
-                "ignore: { once: { path = \"/mnt/db\"; scope = \"file\"; until = \"modified\"; }; };";
+#define IGNORE_DB "ignore: { once: { path = \"/mnt/db\"; scope = \"file\"; until = \"modified\"; "
+        static const char *const rules[] = {
+                "watch: { all: { path = \"/mnt\"; events = [ \"open\", \"modify\" ]; }; };" IGNORE_DB "}; };",
+                "watch: { all: { path = \"/mnt\"; events = [ \"modify\", \"open\", \"create\" ]; }; };" IGNORE_DB
+                "}; };",
+                "watch: { all: { path = \"/mnt\"; events = [ \"open\", \"modify\" ]; }; };" IGNORE_DB
+                "events = [ \"open\", \"modify\" ]; }; };",
+        };
+#undef IGNORE_DB
         struct street s;
 
         street_write("/mnt/db", "");
-        street_open(&s, before, true, 0, 0);
-        BY_CHILD(street_write("/mnt/db", "1"));
+        street_open(&s, rules[0], true, 0, 0);
+        BY_CHILD((void)close(open("/mnt/db", O_RDONLY)));
+        street_run(&s);
+        assert_int_equal(street_n_records, 0);
+        BY_CHILD((void)truncate("/mnt/db", 3));
         street_run(&s);
         assert_string_equal(street_lines(), "modify /mnt/db\n");
-        street_load(&s, other);
-        BY_CHILD(street_write("/mnt/db", "2"));
+        street_clear();
+        BY_CHILD((void)close(open("/mnt/db", O_RDONLY)));
+        street_run(&s);
+        assert_string_equal(street_lines(), "open /mnt/db\n");
+
+        /* an unrelated reload does not arm it again, a change of its text does */
+        street_load(&s, rules[1]);
+        BY_CHILD((void)close(open("/mnt/db", O_RDONLY)));
+        street_run(&s);
+        assert_int_equal(street_n_records, 2);
+        street_load(&s, rules[2]);
+        BY_CHILD((void)close(open("/mnt/db", O_RDONLY)));
         street_run(&s);
         assert_int_equal(street_n_records, 2);
         street_close(&s);
@@ -298,14 +350,11 @@ static void overflow_is_one_gap(void **state)
         struct street s;
 
         street_open(&s, "watch: { all: { path = \"/mnt\"; events = \"create\"; }; };", false, 0, 0);
-        BY_CHILD(for (int i = 0; i < 17000; i++) {
-                char path[32];
-                (void)snprintf(path, sizeof(path), "/mnt/%d", i);
-                (void)close(open(path, O_CREAT | O_WRONLY, 0644));
-        });
+        BY_CHILD(make_files(17000));
         street_run(&s);
         assert_int_equal(s.counters.events_overflow, 1);
         assert_int_equal(street_n_notes, 1);
+        assert_int_equal(s.world_changes, 1);
         assert_non_null(strstr(street_last_note, "FAWATCH_GAP=overflow FAWATCH_REASON="));
         assert_non_null(strstr(street_last_note, "FAWATCH_MOUNTPOINT=/mnt "));
         assert_int_equal(street_n_records, 16384);
@@ -325,11 +374,7 @@ static void small_windows_lose_nothing(void **state)
         struct street s;
 
         street_open(&s, "watch: { all: { path = \"/mnt\"; events = \"create\"; }; };", true, 8192, 20);
-        BY_CHILD(for (int i = 0; i < 3000; i++) {
-                char path[32];
-                (void)snprintf(path, sizeof(path), "/mnt/%d", i);
-                (void)close(open(path, O_CREAT | O_WRONLY, 0644));
-        });
+        BY_CHILD(make_files(3000));
         street_run(&s);
         assert_int_equal(street_n_records, 3000);
         for (int i = 0; i < 3000; i++) {
@@ -351,11 +396,7 @@ static void descriptors_are_closed(void **state)
         street_open(&s, "watch: { all: { path = \"/mnt\"; events = \"create\"; }; };", true, 0, 0);
         pid_t child = fork();
         if (child == 0) {
-                for (int i = 0; i < 500; i++) {
-                        char path[32];
-                        (void)snprintf(path, sizeof(path), "/mnt/%d", i);
-                        (void)close(open(path, O_CREAT | O_WRONLY, 0644));
-                }
+                make_files(500);
                 (void)write(pipe_fds[1], "x", 1);
                 (void)pause();
                 _exit(0);
@@ -386,11 +427,7 @@ static void freed_with_a_window_in_it(void **state)
         street_open(&s, "watch: { all: { path = \"/mnt\"; events = \"create\"; }; };", true, 0, 4);
         pid_t child = fork();
         if (child == 0) {
-                for (int i = 0; i < 4000; i++) {
-                        char path[32];
-                        (void)snprintf(path, sizeof(path), "/mnt/%d", i);
-                        (void)close(open(path, O_CREAT | O_WRONLY, 0644));
-                }
+                make_files(4000);
                 (void)write(pipe_fds[1], "x", 1);
                 (void)pause();
                 _exit(0);
@@ -419,8 +456,8 @@ static void renames_of_old_kernels(void **state)
         street_open(&s, "watch: { all: { path = \"/mnt\"; events = \"rename\"; }; };", true, 0, 0);
         int fd = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_DFID_NAME, O_RDONLY);
         assert_true(fd >= 0);
-        assert_int_equal(fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_MOVED_FROM | FAN_MOVED_TO | FAN_ONDIR,
-                                       AT_FDCWD, "/mnt"),
+        assert_int_equal(fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM,
+                                       FAN_MOVED_FROM | FAN_MOVED_TO | FAN_ONDIR, AT_FDCWD, "/mnt"),
                          0);
         BY_CHILD(rename("/mnt/a", "/mnt/d/b"); rename("/mnt/x", "/mnt/y"));
         ssize_t n = read(fd, buffer, sizeof(buffer));
@@ -450,6 +487,7 @@ int main(int argc, char **argv)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(names_and_order, setup),
+                cmocka_unit_test_setup(renamed_above, setup),
                 cmocka_unit_test_setup(removed_tree_keeps_its_paths, setup),
                 cmocka_unit_test_setup(removed_in_the_next_window, setup),
                 cmocka_unit_test_setup(deeper_than_path_max, setup),

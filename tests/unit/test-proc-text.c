@@ -9,8 +9,9 @@
 #include "proc_text.h"
 
 /* the fields from the state to the start time, which is 4711 */
-#define REST(ppid, tty, flags) \
-        " S " ppid " 10 10 " tty " -1 " flags " 1 2 3 4 5 6 7 8 20 0 1 0 4711 123456 78 18446744073709551615 1 1\n"
+#define REST(ppid, tty, flags)                                                                               \
+        " S " ppid " 10 10 " tty " -1 " flags                                                                \
+        " 1 2 3 4 5 6 7 8 20 0 1 0 4711 123456 78 18446744073709551615 1 1\n"
 
 static void stat_lines(void **state)
 {
@@ -59,7 +60,8 @@ static void bad_stat_lines(void **state)
 
 static void ids_of_status(void **state)
 {
-        static const char full[] = "Name:\tx\\nUid:\\t9\nUmask:\t0022\nUid:\t1000\t0\t1\t2\nGid:\t100\t50\t1\t2\nGroups:\t4 \n";
+        static const char full[] = "Name:\tx\\nUid:\\t9\nUmask:\t0022\nUid:\t1000\t0\t1\t2\n"
+                                   "Gid:\t100\t50\t1\t2\nGroups:\t4 \n";
         static const char part[] = "Name:\tx\nUid:\t7\t8\t9\t9\n";
         struct proc_ids ids;
 
@@ -124,8 +126,11 @@ static void terminals(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(stat_lines), cmocka_unit_test(bad_stat_lines), cmocka_unit_test(ids_of_status),
-                cmocka_unit_test(single_ids), cmocka_unit_test(terminals),
+                cmocka_unit_test(stat_lines),
+                cmocka_unit_test(bad_stat_lines),
+                cmocka_unit_test(ids_of_status),
+                cmocka_unit_test(single_ids),
+                cmocka_unit_test(terminals),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -431,26 +431,57 @@ static void unread_program_is_not_guessed(void **state)
 /* Read so late that the next program was there. */
 static void late_reading_is_not_believed(void **state)
 {
-        struct proc_facts late = facts_of(SED, 50);
+        struct proc_facts late = facts_of(SED, 2 * MSEC);
 
         scanned(1, 0, SHELL, 10);
         proctable_fork(t, 1, 2, 20);
         proctable_exec(t, 2, 30, &late); /* in truth touch */
-        exec(2, SED, 40);
-        queue_exec(2, TOUCH, 15);
+        proctable_caught_up(t, 3 * MSEC);
+        /* the exec of sed is not told yet: it may be, while its program is in place already */
         assert_answer(2, 15, "? ids?");
-        queue_exec(2, SED, 15);
-        assert_answer(2, 15, SED " ids?");
+        assert_answer(2, 31, "?");
+        exec(2, SED, 4 * MSEC);
+        assert_answer(2, 31, "? ids?");
+        assert_answer(2, 4 * MSEC, SED);
 }
 
-/* In doubt, but the queue tells of the same file. */
-static void reading_is_confirmed_by_the_queue(void **state)
+static void late_reading_is_settled(void **state)
+{
+        struct proc_facts late = facts_of(TOUCH, 2 * MSEC);
+
+        scanned(1, 0, SHELL, 10);
+        for (int32_t pid = 2; pid <= 4; pid++) {
+                proctable_fork(t, 1, pid, 20);
+                proctable_exec(t, pid, 30, &late);
+        }
+        proctable_caught_up(t, 3 * MSEC);
+        assert_answer(4, 31, "?");
+        /* by the queue, which tells of the same file */
+        queue_exec(2, TOUCH, 15);
+        assert_answer(2, 15, TOUCH);
+        /* by its exit: everything it did is told */
+        proctable_exit(t, 3, 3 * MSEC);
+        assert_answer(3, 31, TOUCH " gone");
+        /* by a fork: whoever forks does not exec */
+        proctable_fork(t, 4, 5, 4 * MSEC);
+        assert_answer(4, 31, TOUCH);
+        assert_answer(5, 31, TOUCH);
+        /* by time */
+        proctable_fork(t, 1, 6, 20);
+        proctable_exec(t, 6, 30, &late);
+        assert_answer(6, 31, "?");
+        proctable_caught_up(t, 203 * MSEC);
+        assert_answer(6, 31, TOUCH);
+}
+
+/* Prompt: the next program cannot have been there, though it is the same file. */
+static void prompt_reading_is_believed(void **state)
 {
         scanned(1, 0, SHELL, 10);
         proctable_fork(t, 1, 2, 20);
         exec(2, TOUCH, 30);
-        exec(2, TOUCH, 40); /* so soon that the second may have been read in the place of the first */
-        assert_answer(2, 15, "? ids?");
+        exec(2, TOUCH, 40);
+        assert_answer(2, 15, SHELL " next");
         queue_exec(2, TOUCH, 15);
         assert_answer(2, 15, TOUCH " ids?"); /* one of the two, which are alike */
 }
@@ -668,7 +699,8 @@ int main(void)
                 TEST(unread_programs_are_not_told_apart),
                 TEST(unread_program_is_not_guessed),
                 TEST(late_reading_is_not_believed),
-                TEST(reading_is_confirmed_by_the_queue),
+                TEST(late_reading_is_settled),
+                TEST(prompt_reading_is_believed),
                 TEST(unread_program_after_a_known_one),
                 TEST(reading_of_a_later_owner_of_the_pid),
                 TEST(execs_without_end),

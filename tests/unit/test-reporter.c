@@ -231,6 +231,7 @@ static void test_numbers(void **state)
         assert_int_equal(s->sink->n_got, 0); /* only flush sends */
         assert_int_equal(reporter_waiting(s->reporter, NULL), 3);
         assert_false(reporter_flush(s->reporter));
+        assert_null(memmem(s->sink->got.data, s->sink->got.len, "FAWATCH_HINT", 12)); /* not even empty */
         CHECK(s, "1 5 create etc - -\n2 3 - - why -\n3 5 delete etc,web - -\n", "FAWATCH_SEQ", "PRIORITY",
               "FAWATCH_EVENTS", "FAWATCH_RULES", "FAWATCH_REASON", "FAWATCH_HINT");
         assert_int_equal(s->n_published, 3);

@@ -64,8 +64,8 @@ static void test_empty(void **state)
 
 static void test_defaults(void **state)
 {
-        _cleanup_(rules_freep) struct rules *rules =
-                parse("\n watch: { etc: { path = \"/etc/\"; except = \"*~\"; }; };\nignore: { x: { path = \"/x\"; }; };");
+        _cleanup_(rules_freep) struct rules *rules = parse(
+                "\n watch: { etc: { path = \"/etc/\"; except = \"*~\"; }; };\nignore: { x: { path = \"/x\"; }; };");
         const struct rule *w = &rules->watches[0];
         const struct clause *e = &w->excepts[0], *i = &rules->ignores[0];
 
@@ -154,7 +154,8 @@ static void test_scopes(void **state)
                 { "events = \"all\";", EV_RULE_ALL & ~(EV_DELETE_SELF | EV_MOVE_SELF | EV_FS_ERROR) },
                 { "events = \"all\"; scope = \"file\";", EV_RULE_ALL & ~EV_FS_ERROR },
                 { "events = \"all\"; scope = \"directory\";", EV_RULE_ALL & ~EV_FS_ERROR },
-                { "events = \"all\"; scope = \"filesystem\";", EV_RULE_ALL & ~(EV_DELETE_SELF | EV_MOVE_SELF) },
+                { "events = \"all\"; scope = \"filesystem\";",
+                  EV_RULE_ALL & ~(EV_DELETE_SELF | EV_MOVE_SELF) },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -169,11 +170,11 @@ static void test_scopes(void **state)
 
 static void test_disabled(void **state)
 {
-        _cleanup_(rules_freep) struct rules *rules =
-                parse("watch: { a: { path = \"/a\"; enabled = false; };\n"
-                      "  b: { path = \"/b\"; enabled = true; except: { x: { match = \"x\"; enabled = false; };\n"
-                      "    y: { match = \"y\"; }; }; }; };\n"
-                      "ignore: { c: { path = \"/c\"; enabled = false; }; };");
+        _cleanup_(rules_freep) struct rules *rules = parse(
+                "watch: { a: { path = \"/a\"; enabled = false; };\n"
+                "  b: { path = \"/b\"; enabled = true; except: { x: { match = \"x\"; enabled = false; };\n"
+                "    y: { match = \"y\"; }; }; }; };\n"
+                "ignore: { c: { path = \"/c\"; enabled = false; }; };");
 
         assert_int_equal(rules->n_watches, 1);
         assert_string_equal(rules->watches[0].clause.name, "b");
@@ -186,7 +187,8 @@ static void test_disabled(void **state)
 static const char *const three_files[][2] = {
         { "10.conf", "watch: { b: { path = \"/b\"; only: { actor = \"s\"; }; }; };" },
         { "20.conf", "watch: { a: { path = [ \"/2\", \"/1\" ]; }; c: { path = \"/c\"; }; };" },
-        { "30.conf", "actors: { s: { comm = \"x\"; }; }; ignore: { z: { path = \"/z\"; }; y: { path = \"/y\"; }; };" },
+        { "30.conf",
+          "actors: { s: { comm = \"x\"; }; }; ignore: { z: { path = \"/z\"; }; y: { path = \"/y\"; }; };" },
 };
 
 static void test_order(void **state)
@@ -243,24 +245,27 @@ static void test_errors(void **state)
 
 static void test_print_sources(void **state)
 {
-        _cleanup_(rules_freep) struct rules *rules =
-                parse("watch: { a: { path = \"/a\"; }; };\nignore: { b: { path = \"/b\"; match = \"x\"; }; };");
+        _cleanup_(rules_freep) struct rules *rules = parse(
+                "watch: { a: { path = \"/a\"; }; };\nignore: { b: { path = \"/b\"; match = \"x\"; }; };");
         _cleanup_strbuf_ struct strbuf text = STRBUF_NULL;
 
         rules_print(rules, true, &text);
-        assert_string_equal(strbuf_str(&text), "watch: {\n  # x.conf:1\n  a: {\n    path = [ \"/a\" ];\n  };\n};\n"
-                                               "ignore: {\n  # x.conf:2\n  b: {\n    path = [ \"/b\" ];\n"
-                                               "    match = [ \"x\" ];\n  };\n};\n");
+        assert_string_equal(strbuf_str(&text),
+                            "watch: {\n  # x.conf:1\n  a: {\n    path = [ \"/a\" ];\n  };\n};\n"
+                            "ignore: {\n  # x.conf:2\n  b: {\n    path = [ \"/b\" ];\n"
+                            "    match = [ \"x\" ];\n  };\n};\n");
 }
 
 static void test_compare(void **state)
 {
-        _cleanup_(rules_freep) struct rules *before =
-                parse("watch: { a: { path = \"/a\"; }; b: { path = \"/b\"; events = \"change\"; }; c: { path = \"/c\"; }; };\n"
-                      "ignore: { a: { path = \"/a\"; }; };\nactors: { s: { comm = \"x\"; }; };");
-        _cleanup_(rules_freep) struct rules *after =
-                parse("actors: { s: { comm = \"y\"; }; };\n"
-                      "watch: { d: { path = \"/d\"; }; c: { path = \"/c\"; priority = \"err\"; }; b: { path = [ \"/b/\" ]; }; };");
+        _cleanup_(rules_freep) struct rules *before = parse(
+                "watch: { a: { path = \"/a\"; }; b: { path = \"/b\"; events = \"change\"; };\n"
+                " c: { path = \"/c\"; }; };\n"
+                "ignore: { a: { path = \"/a\"; }; };\nactors: { s: { comm = \"x\"; }; };");
+        _cleanup_(rules_freep) struct rules *after = parse(
+                "actors: { s: { comm = \"y\"; }; };\n"
+                "watch: { d: { path = \"/d\"; }; c: { path = \"/c\"; priority = \"err\"; };\n"
+                " b: { path = [ \"/b/\" ]; }; };");
         _cleanup_strbuf_ struct strbuf text = STRBUF_NULL;
         struct rules_diff diff = { .text = &text };
 
@@ -311,9 +316,12 @@ static void test_many(void **state)
         for (size_t f = 0; f < 10; f++) {
                 strbuf_adds(&texts[f], "watch: {\n");
                 for (size_t i = 0; i < 1000; i++)
-                        strbuf_addf(&texts[f],
-                                    "rule-%zu-%zu: { path = \"/srv/customers/%zu/%zu\"; match = [ \"*.php\", \".htaccess\" ]; "
-                                    "priority = \"warning\"; tags = \"web\"; };\n", f, i, f, i);
+                        strbuf_addf(
+                                &texts[f],
+                                "rule-%zu-%zu: { path = \"/srv/customers/%zu/%zu\"; "
+                                "match = [ \"*.php\", \".htaccess\" ]; "
+                                "priority = \"warning\"; tags = \"web\"; };\n",
+                                f, i, f, i);
                 strbuf_adds(&texts[f], "};\n");
                 files[f] = (struct conf_text){ .name = name, .text = texts[f].data, .len = texts[f].len };
         }
@@ -329,10 +337,12 @@ static void test_many(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_empty),   cmocka_unit_test(test_defaults),      cmocka_unit_test(test_values),
-                cmocka_unit_test(test_scopes),  cmocka_unit_test(test_disabled),      cmocka_unit_test(test_order),
-                cmocka_unit_test(test_errors),  cmocka_unit_test(test_print_sources), cmocka_unit_test(test_compare),
-                cmocka_unit_test(test_names),   cmocka_unit_test(test_many),
+                cmocka_unit_test(test_empty),    cmocka_unit_test(test_defaults),
+                cmocka_unit_test(test_values),   cmocka_unit_test(test_scopes),
+                cmocka_unit_test(test_disabled), cmocka_unit_test(test_order),
+                cmocka_unit_test(test_errors),   cmocka_unit_test(test_print_sources),
+                cmocka_unit_test(test_compare),  cmocka_unit_test(test_names),
+                cmocka_unit_test(test_many),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -31,7 +31,9 @@ static void test_cured(void **state)
         } cases[] = {
                 { "", "\n", NULL, 0 },
                 { "a = \"x\"; # end", "a = \"x\"; # end\n", NULL, 0 },
-                { "\xef\xbb\xbf" "a = 1;", "   a = 1;\n", NULL, 0 },
+                { "\xef\xbb\xbf"
+                  "a = 1;",
+                  "   a = 1;\n", NULL, 0 },
                 /* a comma before a closing bracket */
                 { "a = [ \"x\", ];", "a = [ \"x\"  ];\n", NULL, 0 },
                 { "a = ( 1, 2 ,\n);", "a = ( 1, 2  \n);\n", NULL, 0 },
@@ -65,7 +67,8 @@ static void test_cured(void **state)
                 /* bytes */
                 { "a = \"\xe9\";", "a = \"_\";\n", "\\xe9", 1 },
                 { "# \xc3\xa9\na = \"\xc3\xa9\";", "# \xc3\xa9\na = \"\xc3\xa9\";\n", NULL, 0 },
-                { "a = 1;\n# \xed\xa0\x80", NULL, "not UTF-8", 2 }, /* a surrogate: three bytes, three errors */
+                { "a = 1;\n# \xed\xa0\x80", NULL, "not UTF-8",
+                  2 }, /* a surrogate: three bytes, three errors */
                 { "a = \"\x1b\";", "a = \"_\";\n", "\\x1b", 1 },
                 { "\ta = 1;\r\n\f", "\ta = 1;\r\n\f\n", NULL, 0 },
                 /* @include */
@@ -155,16 +158,19 @@ static void test_limits(void **state)
         assert_int_equal(scan_rules(600, 400, &diag), 0);
         assert_int_equal(diag.n_entries, 0);
         assert_int_equal(scan_rules(600, 401, &diag), -EINVAL);
-        assert_string_equal(diag.entries[0].text, "1001 rules in one file, at most 1000: split it into several files");
+        assert_string_equal(diag.entries[0].text,
+                            "1001 rules in one file, at most 1000: split it into several files");
         assert_int_equal(diag.entries[0].line, 1 + 600 + 2 + 401);
         assert_int_equal(scan_rules(10000, 0, &diag), -EINVAL);
-        assert_string_equal(diag.entries[1].text, "10000 rules in one file, at most 1000: split it into several files");
+        assert_string_equal(diag.entries[1].text,
+                            "10000 rules in one file, at most 1000: split it into several files");
 
         memset(large, '\n', RULE_FILE_MAX_BYTES + 1);
         assert_int_equal(scan(large, RULE_FILE_MAX_BYTES, &diag, &text), 0);
         free(text);
         assert_int_equal(scan(large, RULE_FILE_MAX_BYTES + 1, &diag, &text), -EINVAL);
-        assert_string_equal(diag.entries[2].text, "1048577 bytes, but a rule file has at most 1 MiB: split it into several files");
+        assert_string_equal(diag.entries[2].text,
+                            "1048577 bytes, but a rule file has at most 1 MiB: split it into several files");
         free(large);
 }
 

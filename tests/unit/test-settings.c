@@ -45,9 +45,11 @@ static void test_override(void **state)
         _cleanup_diag_ struct diag diag = DIAG_NULL;
         _cleanup_(settings_freep) struct settings *s = NULL;
 
-        assert_int_equal(parse("coalesce = \"5s\"; omit = [ \"under\", \"cmdline\" ]; facility = \"authpriv\";",
-                               "coalesce = \"0\"; limit = \"10/s\"; process_tracking = \"off\"; spool = \"1M\";",
-                               &diag, &s), 0);
+        assert_int_equal(
+                parse("coalesce = \"5s\"; omit = [ \"under\", \"cmdline\" ]; facility = \"authpriv\";",
+                      "coalesce = \"0\"; limit = \"10/s\"; process_tracking = \"off\"; spool = \"1M\";",
+                      &diag, &s),
+                0);
         assert_true(s->coalesce_usec == 0);
         assert_int_equal(s->omit.n, 2);
         assert_string_equal(s->omit.v[0], "cmdline");
@@ -63,14 +65,16 @@ static void test_errors(void **state)
         _cleanup_diag_ struct diag diag = DIAG_NULL;
         struct settings *s = NULL;
 
-        assert_int_equal(parse("coalesce = \"5\";\nheatbeat = \"1s\";\n;", "\nrecover = 1;", &diag, &s), -EINVAL);
+        assert_int_equal(parse("coalesce = \"5\";\nheatbeat = \"1s\";\n;", "\nrecover = 1;", &diag, &s),
+                         -EINVAL);
         assert_null(s);
         /* a syntax error ends its own file only */
         assert_int_equal(diag.n_errors, 2);
         assert_string_equal(diag.entries[0].text, "a ; too many, in: ;");
         assert_string_equal(diag.entries[1].file, "fawatchd.conf.d/10.conf");
         assert_int_equal(diag.entries[1].line, 2);
-        assert_string_equal(diag.entries[1].text, "recover: true or false is expected, without quotes, not a number");
+        assert_string_equal(diag.entries[1].text,
+                            "recover: true or false is expected, without quotes, not a number");
 }
 
 /* Every setting is printed, sorted, and read again. */

@@ -23,9 +23,9 @@
 #define LINE_HEAD "{\"time\":\"2000-02-29T00:00:00.000000Z\","
 #define LINE_TAIL "\"realtime_usec\":951782400000000}\n"
 
-enum { N = 40, VALUE = 3000 };
+enum { N = 40, VALUE = 10000 };
 
-/* Record number i: long enough that two lines do not fit into a pipe of one page. */
+/* Record number i: too long for one write into a pipe of one page. */
 static void make(size_t i, struct strbuf *record, struct strbuf *line)
 {
         strbuf_addf(record, "X%02zu=", i);
@@ -201,6 +201,7 @@ int main(void)
 {
         cmocka_set_message_output(CM_OUTPUT_TAP);
         signal(SIGPIPE, SIG_IGN);
+        alarm(60); /* a sink that blocks would wait for ever */
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_slow_pipe),   cmocka_unit_test(test_slow_socket),
                 cmocka_unit_test(test_file),        cmocka_unit_test(test_closed_pipe),

@@ -45,7 +45,11 @@ static void test_numbers(void **state)
                 uint64_t value;
                 const char *text;
         } cases[] = {
-                { 0, "0" }, { 9, "9" }, { 10, "10" }, { 1000000, "1000000" }, { UINT64_MAX, "18446744073709551615" },
+                { 0, "0" },
+                { 9, "9" },
+                { 10, "10" },
+                { 1000000, "1000000" },
+                { UINT64_MAX, "18446744073709551615" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -101,8 +105,9 @@ static void test_steal(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_growth),  cmocka_unit_test(test_bytes),   cmocka_unit_test(test_numbers),
-                cmocka_unit_test(test_reserve), cmocka_unit_test(test_failure), cmocka_unit_test(test_steal),
+                cmocka_unit_test(test_growth),  cmocka_unit_test(test_bytes),
+                cmocka_unit_test(test_numbers), cmocka_unit_test(test_reserve),
+                cmocka_unit_test(test_failure), cmocka_unit_test(test_steal),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -88,8 +88,9 @@ static void test_masks(void **state)
 {
         assert_true(vocab_to_fan(EV_CONTENT) == (FAN_MODIFY | FAN_CLOSE_WRITE));
         assert_true(vocab_to_fan(EV_REPLACED | EV_CHANGED) == 0);
-        assert_int_equal(vocab_from_fan(FAN_MODIFY | FAN_ONDIR | FAN_EVENT_ON_CHILD | FAN_Q_OVERFLOW | (1ull << 40)),
-                         EV_MODIFY);
+        assert_int_equal(
+                vocab_from_fan(FAN_MODIFY | FAN_ONDIR | FAN_EVENT_ON_CHILD | FAN_Q_OVERFLOW | (1ull << 40)),
+                EV_MODIFY);
 }
 
 static void test_types(void **state)
@@ -99,8 +100,9 @@ static void test_types(void **state)
                 uint32_t bit;
                 unsigned mode;
         } types[] = {
-                { "file", TYPE_FILE, S_IFREG },   { "directory", TYPE_DIRECTORY, S_IFDIR }, { "symlink", TYPE_SYMLINK, S_IFLNK },
-                { "fifo", TYPE_FIFO, S_IFIFO },   { "socket", TYPE_SOCKET, S_IFSOCK },      { "device", TYPE_DEVICE, S_IFCHR },
+                { "file", TYPE_FILE, S_IFREG },       { "directory", TYPE_DIRECTORY, S_IFDIR },
+                { "symlink", TYPE_SYMLINK, S_IFLNK }, { "fifo", TYPE_FIFO, S_IFIFO },
+                { "socket", TYPE_SOCKET, S_IFSOCK },  { "device", TYPE_DEVICE, S_IFCHR },
         };
         size_t n;
 
