@@ -36,6 +36,8 @@
 #define LOOK_AT_QUEUE_NS (20 * USEC_PER_MSEC * NSEC_PER_USEC)
 /* What was read of the queue but not judged yet is younger than that. */
 #define KEEP_NS (2 * USEC_PER_SEC * NSEC_PER_USEC)
+/* Processors stamp their messages and queue them one after the other, nearly. */
+#define DISORDER_NS (USEC_PER_MSEC * NSEC_PER_USEC)
 /* after a loss, the next scan waits so long at least */
 #define SCAN_NS (USEC_PER_SEC * NSEC_PER_USEC)
 
@@ -185,8 +187,8 @@ static void lost(struct proc_events *e)
         wake(e);
 }
 
-/* Takes what waits; false when there may be more. */
-static bool take_messages(struct proc_events *e, size_t max)
+/* Takes what waits, and was told before until_ns; false when there may be more of it. */
+static bool take_messages(struct proc_events *e, size_t max, uint64_t until_ns)
 {
         union message m;
         const struct proc_event *p;
@@ -200,6 +202,8 @@ static bool take_messages(struct proc_events *e, size_t max)
                         lost(e);
                 else if (p)
                         take_event(e, p);
+                if (p && p->timestamp_ns > until_ns)
+                        return true;
         }
         return false;
 }
@@ -232,7 +236,7 @@ static void scan_one(void *userdata, int32_t pid)
         (void)pthread_mutex_lock(&e->lock);
         if (proc_reader_all(e->reader, pid, &facts, &ppid, &begin_ns) == 0)
                 proctable_scanned(e->table, pid, ppid, begin_ns, &facts);
-        (void)take_messages(e, BATCH);
+        (void)take_messages(e, BATCH, UINT64_MAX);
         (void)pthread_mutex_unlock(&e->lock);
 }
 
@@ -319,7 +323,7 @@ static void *run(void *userdata)
                 if (fds[1].revents)
                         (void)!read(e->wake, &count, sizeof(count));
                 (void)pthread_mutex_lock(&e->lock);
-                (void)take_messages(e, BATCH);
+                (void)take_messages(e, BATCH, UINT64_MAX);
                 look_at_queue(e);
                 (void)pthread_mutex_unlock(&e->lock);
                 mind_priority(e);
@@ -537,7 +541,9 @@ struct proctable *proc_events_lock(struct proc_events *e)
 struct proctable *proc_events_acquire(struct proc_events *e)
 {
         (void)pthread_mutex_lock(&e->lock);
-        while (!take_messages(e, BATCH))
+        /* what is told meanwhile, by a fork bomb without end, need not be known */
+        uint64_t until = monotonic_ns() + DISORDER_NS;
+        while (!take_messages(e, BATCH, until))
                 ;
         return e->table;
 }

@@ -198,16 +198,6 @@ void proctable_thread(struct proctable *t, int32_t pid, int change, uint64_t ns)
 
 /* ---- exec ---- */
 
-/* What was read late of the program before: was it that one, and not the one that begins here?
- * The file is read last: if it is another than the later program's, all is right. */
-static void doubt_reading(struct proc_image *before, const struct proc_image *after)
-{
-        if (before->executed && before->known && image_is_late(before) &&
-            before->read_ns + EXEC_NS >= after->begin_ns &&
-            (!after->known || !before->exe_file || before->exe_file == after->exe_file))
-                before->doubtful = true;
-}
-
 void proctable_exec(struct proctable *t, int32_t pid, uint64_t ns, const struct proc_facts *facts)
 {
         struct life *l = life_living(t, pid);
@@ -232,7 +222,6 @@ void proctable_exec(struct proctable *t, int32_t pid, uint64_t ns, const struct 
                 i->ids = l->image->ids;
                 i->ids.euid = i->ids.egid = ID_UNKNOWN; /* the file may have a set-id bit */
         }
-        doubt_reading(i->older, i);
         l->image = i;
         l->threads = 0;
         l->doubtful &= !i->known;

@@ -53,8 +53,8 @@ struct proc_image {
         bool known;       /* of what follows, something could be read */
         bool executed;    /* begun by an exec, not by a fork */
         bool had_threads; /* others of its process ran when it began */
-        bool doubtful;    /* what was read may be of the program after it, ... */
-        bool confirmed;   /* ... but the queue told of the same file */
+        bool confirmed;   /* what was read is its own: the queue told of the same file, or it forked since */
+        bool doubtful;    /* forked of one of which that is not known */
         bool unordered;   /* its open_exec may stand too early in the queue */
         bool exe_deleted, kernel_thread;
         char comm[16];            /* "" = not known */

@@ -37,22 +37,6 @@ static bool ran_before(const struct proc_image *i)
         return false;
 }
 
-/* Was another program in place when it was read?  An exec is told at its end only. */
-static bool is_doubted(const struct proctable *t, const struct life *l, const struct proc_image *i)
-{
-        if (i->confirmed)
-                return false;
-        return i->doubtful || (i->executed && i == l->image && !l->exited && image_is_late(i) &&
-                               t->caught_up_ns < i->read_ns + EXEC_NS);
-}
-
-bool image_is_seen(const struct proctable *t, const struct life *l, const struct proc_image *i)
-{
-        return i->executed && i->exe_handle != 0 && i->begin_ns > t->unordered_ns &&
-               i->begin_ns > l->unordered_ns && on_exec_filesystem(t, i) && !ran_before(i) &&
-               !is_doubted(t, l, i);
-}
-
 /* The program that came after i; NULL at the newest. */
 static struct proc_image *after(const struct life *l, const struct proc_image *i)
 {
@@ -63,6 +47,45 @@ static struct proc_image *after(const struct life *l, const struct proc_image *i
         while (newer && newer->older != i)
                 newer = newer->older;
         return newer;
+}
+
+/* May the program n, which began later, have been in place when i was read? */
+static bool may_have_been_there(const struct proc_image *i, const struct proc_image *n, bool n_doubted)
+{
+        if (n->begin_ns > i->read_ns + (image_is_late(i) ? EXEC_LATE_NS : EXEC_PROMPT_NS))
+                return false;
+        /* the file is read last: where it is another, all is right; if that of n is right */
+        return !n->known || n_doubted || n->exe_file == 0 || n->exe_file == i->exe_file;
+}
+
+/*
+ * Was what was read of a program read of a later one?  An exec is told at its end only, so
+ * that of the newest is in doubt while another may be under way; and that of each one
+ * before by those after it.
+ */
+static bool is_doubted(const struct proctable *t, const struct life *l, const struct proc_image *i)
+{
+        const struct proc_image *chain[MAX_PROGRAMS + 1]; /* the newest first */
+        bool doubted[MAX_PROGRAMS + 1];
+        size_t n = 0;
+
+        for (const struct proc_image *c = l->image;; c = c->older, n++) {
+                chain[n] = c;
+                doubted[n] = c->doubtful || (n == 0 && c->executed && !l->exited && image_is_late(c) &&
+                                             t->caught_up_ns < c->read_ns + EXEC_LATE_NS);
+                for (size_t k = 0; c->executed && k < n; k++)
+                        doubted[n] |= may_have_been_there(c, chain[k], doubted[k]);
+                doubted[n] &= !c->confirmed;
+                if (c == i || n == MAX_PROGRAMS)
+                        return doubted[n];
+        }
+}
+
+bool image_is_seen(const struct proctable *t, const struct life *l, const struct proc_image *i)
+{
+        return i->executed && i->exe_handle != 0 && i->begin_ns > t->unordered_ns &&
+               i->begin_ns > l->unordered_ns && on_exec_filesystem(t, i) && !ran_before(i) &&
+               !is_doubted(t, l, i);
 }
 
 /* The first program after the one passed that this open_exec starts; those between must

@@ -470,7 +470,7 @@ static void late_reading_is_settled(void **state)
         proctable_fork(t, 1, 6, 20);
         proctable_exec(t, 6, 30, &late);
         assert_answer(6, 31, "?");
-        proctable_caught_up(t, 203 * MSEC);
+        proctable_caught_up(t, 3000 * MSEC);
         assert_answer(6, 31, TOUCH);
 }
 
@@ -480,10 +480,30 @@ static void prompt_reading_is_believed(void **state)
         scanned(1, 0, SHELL, 10);
         proctable_fork(t, 1, 2, 20);
         exec(2, TOUCH, 30);
-        exec(2, TOUCH, 40);
+        exec(2, TOUCH, 30 + 6 * MSEC);
         assert_answer(2, 15, SHELL " next");
         queue_exec(2, TOUCH, 15);
         assert_answer(2, 15, TOUCH " ids?"); /* one of the two, which are alike */
+}
+
+/* Each reading shows the program after: no two files are the same, and none is right. */
+static void shifted_readings(void **state)
+{
+        static const char *const shown[] = { SED, "/bin/three", "/bin/four" };
+
+        scanned(1, 0, SHELL, 10);
+        proctable_fork(t, 1, 2, 20);
+        for (size_t i = 0; i < ELEMENTSOF(shown); i++) {
+                struct proc_facts late = facts_of(shown[i], (i + 2) * MSEC);
+
+                proctable_exec(t, 2, (i + 1) * MSEC, &late);
+        }
+        proctable_caught_up(t, 10 * MSEC);
+        assert_answer(2, 15, "? ids?");
+        queue_exec(2, TOUCH, 15);
+        assert_answer(2, 15, "? ids?");
+        queue_exec(2, SED, 15);
+        assert_answer(2, 15, "? ids?");
 }
 
 /* A program that could not be read makes those before it uncertain too. */
@@ -701,6 +721,7 @@ int main(void)
                 TEST(late_reading_is_not_believed),
                 TEST(late_reading_is_settled),
                 TEST(prompt_reading_is_believed),
+                TEST(shifted_readings),
                 TEST(unread_program_after_a_known_one),
                 TEST(reading_of_a_later_owner_of_the_pid),
                 TEST(execs_without_end),
