@@ -107,6 +107,13 @@ static uint64_t fsid_of(struct proc_reader *r, int dir, uint64_t dev)
         return r->filesystems[at % CACHED_FILESYSTEMS].fsid;
 }
 
+static uint64_t exe_file_of(int dir)
+{
+        struct stat st;
+
+        return fstatat(dir, "exe", &st, AT_NO_AUTOMOUNT) == 0 ? hash_mix(st.st_dev, st.st_ino) | 1 : 0;
+}
+
 static void read_exe(struct proc_reader *r, int dir, struct proc_facts *f)
 {
         _Alignas(struct file_handle) char space[sizeof(struct file_handle) + MAX_HANDLE_SZ];
@@ -207,7 +214,9 @@ int proc_reader_exec(struct proc_reader *r, int32_t pid, const struct proc_inher
         struct proc_facts f = { .loginuid = ID_UNKNOWN, .session = ID_UNKNOWN };
         _cleanup_close_ int dir = open_process(r, pid);
         size_t n;
+        uint64_t seen = dir >= 0 ? exe_file_of(dir) : 0;
 
+        f.looked_ns = monotonic_ns();
         if (dir < 0 || (n = read_text(dir, "comm", r->comm, sizeof(r->comm))) == 0)
                 return -ESRCH;
         if (r->comm[n - 1] == '\n')
@@ -215,7 +224,8 @@ int proc_reader_exec(struct proc_reader *r, int32_t pid, const struct proc_inher
         f.comm = r->comm;
         read_program(r, dir, &f);
         f.read_ns = monotonic_ns();
-        if (!f.exe) /* a zombie has none any more */
+        /* a zombie has none any more, and one that changed is of another program */
+        if (!f.exe || f.exe_file != seen)
                 return -ESRCH;
         read_cgroup(r, dir, &f);
         if (inherited)

@@ -325,6 +325,7 @@ void tracked_exec_file(struct tracked *t, int32_t pid, const struct fan_handle *
 
 void tracked_queue_lost(struct tracked *t)
 {
-        proctable_queue_lost(proc_events_lock(t->events), monotonic_ns());
+        /* an exec whose open_exec was lost may be told a moment later */
+        proctable_queue_lost(proc_events_lock(t->events), monotonic_ns() + USEC_PER_SEC * NSEC_PER_USEC);
         proc_events_release(t->events);
 }

@@ -40,6 +40,7 @@ struct proc_facts {
         uint64_t exe_dev, exe_fsid;
         uint64_t start_ticks; /* 0 = not read */
         uint64_t read_ns;     /* when the reading had ended */
+        uint64_t looked_ns;   /* when its file was seen first; the same as at the end */
 };
 
 /* A program of a process: what a process is from a fork or an exec to its next exec. */
@@ -64,6 +65,7 @@ struct proc_image {
         uint32_t loginuid, session, tty_nr;
         uint64_t begin_ns, ids_ns, comm_ns, read_ns; /* began; ids, comm last changed; was read */
         uint64_t place_ns;                           /* session, login and unit were read */
+        uint64_t looked_ns;                          /* as in struct proc_facts */
         uint64_t exe_file, exe_handle, exe_dev, exe_fsid;
 };
 

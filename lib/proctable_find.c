@@ -89,14 +89,20 @@ bool image_is_seen(const struct proctable *t, const struct life *l, const struct
 }
 
 /* The first program after the one passed that this open_exec starts; those between must
- * be such as leave no trace. */
-static struct proc_image *started_by(const struct proctable *t, const struct life *l, uint64_t handle_id)
+ * be such as leave no trace: else some open_exec was missed, and the order is lost. */
+static struct proc_image *started_by(const struct proctable *t, struct life *l, uint64_t handle_id)
 {
+        bool missed = false;
+
         for (struct proc_image *i = after(l, l->passed); i; i = after(l, i)) {
-                if (i->exe_handle == handle_id)
+                if (i->exe_handle != handle_id) {
+                        missed |= image_is_seen(t, l, i);
+                        continue;
+                }
+                if (!missed)
                         return i;
-                if (image_is_seen(t, l, i))
-                        return NULL;
+                l->unordered_ns = MAX_OF(l->unordered_ns, i->begin_ns);
+                return NULL;
         }
         return NULL;
 }
@@ -189,7 +195,7 @@ bool proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, 
                 /* one of several: their order is lost */
                 for (l = life_newest(t, pid); l; l = l->next)
                         if (l->pid == pid)
-                                l->unordered_ns = MAX_OF(l->unordered_ns, l->image->begin_ns);
+                                l->unordered_ns = MAX_OF(l->unordered_ns, t->caught_up_ns + EXEC_LATE_NS);
                 return false;
         }
         pass_by_time(l, lo_ns);

@@ -6,16 +6,16 @@
 
 /* Programs of one process that may matter at a time; what runs more is not told apart. */
 #define MAX_PROGRAMS 16
-/* A reading that ended so soon after the exec is of its program: no process starts, calls
- * exec and has the next program in place in that time, or at most just so. */
-#define PROMPT_NS (150 * NSEC_PER_USEC)
+/* A file seen so soon after the exec is of its program: no process starts, calls exec and
+ * has the next program in place in that time. */
+#define PROMPT_NS (70 * NSEC_PER_USEC)
 /* From the moment its program is in place until it is told, an exec maps and reads from
  * the disk: how long, behind a prompt reading and behind a late one, when all is slow. */
 #define EXEC_PROMPT_NS (5 * USEC_PER_MSEC * NSEC_PER_USEC)
 #define EXEC_LATE_NS (2 * USEC_PER_SEC * NSEC_PER_USEC)
 static inline bool image_is_late(const struct proc_image *i)
 {
-        return i->read_ns > i->begin_ns + PROMPT_NS;
+        return i->looked_ns > i->begin_ns + PROMPT_NS;
 }
 /* open_execs that no known program explains yet */
 #define MAX_PENDING 4

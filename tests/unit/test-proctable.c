@@ -49,6 +49,7 @@ static struct proc_facts facts_of(const char *exe, uint64_t read_ns)
                 .exe_handle = handle_of(exe),
                 .exe_dev = DEV,
                 .read_ns = read_ns,
+                .looked_ns = read_ns,
         };
 }
 
