@@ -137,7 +137,9 @@ class Machine:
         that no filesystem of the real machine is mounted inside and comes to be watched."""
         with tempfile.TemporaryDirectory() as stage:
             stage_install(self.build, stage)
-            packed = subprocess.run(["tar", "-C", stage, "-c", "."], stdout=subprocess.PIPE, check=True).stdout
+            # by their names: with "." the stage's own mode would become that of "/"
+            packed = subprocess.run(["tar", "-C", stage, "-c", *os.listdir(stage)], stdout=subprocess.PIPE,
+                                    check=True).stdout
         # keep links: /lib is one on a merged /usr
         self.sh("tar -C / -x --no-same-owner --keep-directory-symlink -p", data=packed)
         self.sh("journalctl --update-catalog; systemctl daemon-reload")
