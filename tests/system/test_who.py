@@ -19,7 +19,7 @@ def who(fawatchd, *args, check=True):
 
 def test_tells_who_and_how(fawatchd, machine, w):
     fawatchd.start(RULES)
-    machine.sh("touch /t/w/f; bash -c 'echo more >>/t/w/f; sleep 0.3'")
+    machine.sh("touch /t/w/f; bash -c 'echo more >>/t/w/f; sleep 0.3; :'; :")
     fawatchd.settle()
     result = who(fawatchd, "/t/w/f")
     assert result.status == 0
@@ -28,7 +28,7 @@ def test_tells_who_and_how(fawatchd, machine, w):
     assert "write" in blocks[-1].splitlines()[0], "the last change is the last shown"
     last = blocks[-1]
     assert "bash[" in last and " as root" in last and SHELL_UNIT in last
-    assert "command   bash -c echo more >>/t/w/f; sleep 0.3" in last
+    assert "command   bash -c echo more >>/t/w/f; sleep 0.3; :" in last
     assert "from      " in last and "the journal reaches back to" in result.err
     assert "no rule" not in result.err
 
@@ -91,12 +91,21 @@ def test_says_when_no_rule_watches(fawatchd, machine, w, path, said):
     assert said in result.err
 
 
+FORGE = """
+import os, socket
+os.setuid(1)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.sendto(b"FAWATCH_PATH=/t/w/forged\\nFAWATCH_EVENT=modify\\nMESSAGE=x\\nFAWATCH_COMM=innocent\\n"
+         b"SYSLOG_IDENTIFIER=fawatchd\\n", "/run/systemd/journal/socket")
+"""
+
+
 def test_nobody_else_can_write_the_answer(fawatchd, machine, w):
     fawatchd.start(RULES)
-    machine.sh("touch /t/w/forged; printf 'FAWATCH_PATH=/t/w/forged\\nFAWATCH_EVENT=modify\\nMESSAGE=x\\n"
-               "FAWATCH_COMM=innocent\\nSYSLOG_IDENTIFIER=fawatchd\\n' |"
-               " setpriv --reuid=1 --regid=1 --clear-groups logger --journald")
+    machine.sh("touch /t/w/forged")
+    machine.sh(["python3", "-c", FORGE])
     fawatchd.settle()
+    assert "innocent" in machine.sh("journalctl --sync; journalctl -o json FAWATCH_COMM=innocent").out
     assert "innocent" not in who(fawatchd, "/t/w/forged").out
 
 
