@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Figures: "make bench" builds and runs what is measured without root.
-benches = %D%/bench-journal %D%/bench-match %D%/bench-street
+benches = %D%/bench-journal %D%/bench-match %D%/bench-street %D%/bench-who
 EXTRA_PROGRAMS += $(benches)
 CLEANFILES += $(benches)
-EXTRA_DIST += %D%/daemon.py %D%/daemon.sh %D%/journal.sh
+EXTRA_DIST += %D%/daemon.py %D%/daemon.sh %D%/journal.sh %D%/who.sh %D%/who-count.py \
+	%D%/who-storm.c %D%/who-price.sh %D%/who-price.c
 bench_bench_journal_LDADD = $(DAEMON_LIBS)
 bench_bench_match_LDADD = $(CORE_LIBS)
 bench_bench_street_LDADD = $(DAEMON_LIBS)
+bench_bench_who_LDADD = $(DAEMON_LIBS)
 
 bench: $(benches)
 	for b in $(benches); do echo "== $$b"; ./$$b || exit 1; done

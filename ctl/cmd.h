@@ -26,6 +26,7 @@ struct invocation {
         const char *const *paths;
         size_t n_paths;
         const char *file; /* the operand, or NULL */
+        const char *since; /* as given, or NULL */
 };
 
 enum exit_status cmd_status(const struct invocation *i);
@@ -36,6 +37,7 @@ enum exit_status cmd_rules(const struct invocation *i);
 enum exit_status cmd_marks(const struct invocation *i);
 enum exit_status cmd_coverage(const struct invocation *i);
 enum exit_status cmd_follow(const struct invocation *i);
+enum exit_status cmd_who(const struct invocation *i);
 
 /* Tells on standard error why the daemon gave no answer, and what to do. */
 enum exit_status explain_no_answer(int error);

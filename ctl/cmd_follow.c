@@ -2,13 +2,13 @@
 /* Events as they happen.  Who reads slowly loses some, and is told how many; the daemon never waits. */
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "client.h"
 #include "cmd.h"
+#include "paths.h"
 #include "print.h"
 #include "record.h"
 
@@ -119,35 +119,6 @@ static void on_idle(void *userdata)
         fflush(stdout);
 }
 
-/* The canonical form of a path that need not exist: of what exists of it, with the rest as given. */
-static char *canonical(const char *path)
-{
-        _cleanup_free_ char *head = strdup(path);
-        char *known = NULL, *whole = NULL;
-
-        if (!head)
-                return NULL;
-        for (;;) {
-                known = realpath(head, NULL);
-                char *slash = strrchr(head, '/');
-                if (known || !slash || (slash == head && head[1] == '\0'))
-                        break;
-                if (slash == head)
-                        head[1] = '\0'; /* "/name": the root is next */
-                else
-                        *slash = '\0';
-        }
-        if (!known)
-                return NULL;
-        const char *rest = path + strlen(head);
-        while (*rest == '/')
-                rest++;
-        if (asprintf(&whole, "%s%s%s", known, *rest && !streq(known, "/") ? "/" : "", rest) < 0)
-                whole = NULL;
-        free(known);
-        return whole;
-}
-
 struct path_list {
         const char **v;
         size_t n;
@@ -176,7 +147,7 @@ static enum exit_status collect_paths(const struct invocation *i, struct path_li
                 }
                 ret->v[ret->n] = strdup(i->paths[k]);
                 ret->n += ret->v[ret->n] != NULL;
-                leads_to = canonical(i->paths[k]);
+                leads_to = path_canonical(i->paths[k]);
                 if (leads_to)
                         ret->v[ret->n++] = leads_to;
         }

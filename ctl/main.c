@@ -21,6 +21,7 @@ enum { /* options, as bits: each command takes some */
         OPT_SOCKET = 1 << 6,
         OPT_HELP = 1 << 7,
         OPT_VERSION = 1 << 8,
+        OPT_SINCE = 1 << 9,
 };
 #define OPT_ALWAYS OPT_HELP /* with every command */
 
@@ -37,6 +38,7 @@ static const struct {
         { OPT_ROOT,    "root",    "DIR",  false, "check the rules of the image below DIR" },
         { OPT_RULE,    "rule",    "NAME", true,  "only events of this rule" },
         { OPT_PATH,    "path",    "PATH", true,  "only events at or below this path" },
+        { OPT_SINCE,   "since",   "TIME", false, "only from this time on (2026-05-01 12:00, today, 2h)" },
         { OPT_SOCKET,  "socket",  "PATH", false, "ask the daemon at this socket" },
         { OPT_HELP,    "help",    NULL,   false, "print this help" },
         { OPT_VERSION, "version", NULL,   false, "print the version" },
@@ -65,6 +67,8 @@ static const struct command {
           "list what is watched, and every gap with its reason" },
         { "follow",   OPT_RULE | OPT_PATH | OPT_JSON | OPT_SOCKET, NULL, cmd_follow,
           "print events as they happen" },
+        { "who",      OPT_SINCE | OPT_JSON | OPT_SOCKET, "PATH", cmd_who,
+          "who changed this path, from the journal" },
 };
 /* clang-format on */
 
@@ -172,6 +176,9 @@ static enum exit_status take_option(struct parsed *p, int bit, const char *argum
         case OPT_SOCKET:
                 p->i.socket = argument;
                 break;
+        case OPT_SINCE:
+                p->i.since = argument;
+                break;
         case OPT_HELP:
         case OPT_VERSION:
                 break;
@@ -211,7 +218,7 @@ static enum exit_status check_use(const struct command *c, const struct parsed *
                 }
         if (n_operands > (c->operand ? 1 : 0)) {
                 complain("%s takes %s: see fawatchctl %s --help", c->name,
-                         c->operand ? "one file" : "no argument", c->name);
+                         c->operand ? "one argument" : "no argument", c->name);
                 return STATUS_USAGE;
         }
         return STATUS_YES;

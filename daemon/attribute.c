@@ -13,6 +13,7 @@
 #include "lru.h"
 #include "names.h"
 #include "proc_read.h"
+#include "tracked.h"
 
 /* of snapshots: about 1.5 KiB a process as a rule, more with long command lines */
 #define MAX_CACHE_BYTES (2u * 1024u * 1024u)
@@ -55,6 +56,8 @@ struct attributor {
         struct counters *counters;
         struct names *names;
         struct strings mask;
+        struct proc_events *tracker; /* NULL: /proc alone */
+        struct tracked *tracked;
         struct lru *processes; /* by pid */
         struct snapshot *retired;
         struct exec_filesystem *exec_filesystems;
@@ -139,6 +142,7 @@ void attributor_free(struct attributor *a)
                 return;
         lru_free(a->processes);
         attributor_end_batch(a);
+        tracked_free(a->tracked);
         free(a->exec_filesystems);
         free(a);
 }
@@ -146,6 +150,8 @@ void attributor_free(struct attributor *a)
 void attributor_set_settings(struct attributor *a, const struct settings *s)
 {
         a->mask = s->mask_options;
+        if (a->tracked)
+                tracked_set_mask(a->tracked, &a->mask);
         a->reuse_usec = pid_reuse_usec();
 }
 
@@ -161,12 +167,35 @@ int attributor_set_exec_filesystems(struct attributor *a, const struct exec_file
         if (n > 0)
                 memcpy(a->exec_filesystems, v, n * sizeof(*v));
         a->n_exec_filesystems = n;
+        if (a->tracked)
+                tracked_set_exec_filesystems(a->tracked, v, n);
         return 0;
+}
+
+int attributor_set_tracker(struct attributor *a, struct proc_events *tracker)
+{
+        tracked_free(STEAL(a->tracked));
+        a->tracker = NULL;
+        if (!tracker)
+                return 0;
+        if (tracked_new(tracker, a->names, a->counters, &a->tracked) < 0)
+                return -ENOMEM;
+        a->tracker = tracker;
+        tracked_set_mask(a->tracked, &a->mask);
+        tracked_set_exec_filesystems(a->tracked, a->exec_filesystems, a->n_exec_filesystems);
+        return 0;
+}
+
+uint64_t attributor_queue_empty_usec(struct attributor *a)
+{
+        return a->tracker ? proc_events_queue_empty_usec(a->tracker) : 0;
 }
 
 void attributor_begin_batch(struct attributor *a, uint64_t oldest_usec)
 {
         a->oldest_usec = oldest_usec;
+        if (a->tracked)
+                tracked_begin_batch(a->tracked, oldest_usec);
 }
 
 void attributor_end_batch(struct attributor *a)
@@ -177,6 +206,8 @@ void attributor_end_batch(struct attributor *a)
                 a->retired = s->next;
                 snapshot_free(s);
         }
+        if (a->tracked)
+                tracked_end_batch(a->tracked);
 }
 
 /* ---- reading ---- */
@@ -453,6 +484,9 @@ void attributor_find(struct attributor *a, const struct attribution_query *q, st
                 answer(ret, ATTRIBUTION_FOREIGN, &a->nobody, FORM_BARE);
                 return;
         }
+        if (a->tracked && (tracked_find(a->tracked, q, false, ret) ||
+                           (q->pidfd >= 0 && pidfd_alive(q->pidfd) && tracked_find(a->tracked, q, true, ret))))
+                return;
         p = lru_get(a->processes, &q->pid, sizeof(q->pid));
         if (!p) {
                 answer_fresh(a, q, ret);
@@ -495,12 +529,20 @@ void attributor_weaken(struct attributed *who, bool exec_seen)
 
 /* ---- what the queue tells ---- */
 
-void attributor_exec(struct attributor *a, int32_t pid)
+bool attributor_exec(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged)
 {
         struct process *p = lru_get(a->processes, &pid, sizeof(pid));
 
         if (p)
                 p->exec_since = true;
+        return a->tracked && tracked_exec(a->tracked, pid, file, merged);
+}
+
+void attributor_exec_file(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged,
+                          const char *path)
+{
+        if (a->tracked)
+                tracked_exec_file(a->tracked, pid, file, merged, path);
 }
 
 void attributor_exec_ahead(struct attributor *a, int32_t pid)
@@ -519,4 +561,6 @@ void attributor_queue_drained(struct attributor *a)
 void attributor_forget_all(struct attributor *a)
 {
         lru_clear(a->processes);
+        if (a->tracked)
+                tracked_queue_lost(a->tracked);
 }

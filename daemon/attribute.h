@@ -13,15 +13,21 @@
  * and the caller settles it when it has read on.  An exec can only be seen where its
  * file's filesystem is marked for it: a program from elsewhere is never certain.
  *
+ * With the table of processes (tracked.h) /proc is asked only about those that the
+ * table does not know.
+ *
  * What is not certain is said so, or left out; never is another process named.
  */
 
 #include "counters.h"
+#include "decode.h"
 #include "event.h"
+#include "proctable.h"
 #include "settings.h"
 
 struct attributor;
 struct names;
+struct proc_events;
 
 int attributor_new(struct counters *counters, struct names *names, size_t max_entries,
                    struct attributor **ret);
@@ -30,12 +36,12 @@ DEFINE_CLEANUP(struct attributor, attributor_free);
 /* mask_options, borrowed; drops nothing. */
 void attributor_set_settings(struct attributor *a, const struct settings *s);
 
-/* A filesystem whose programs raise open_exec in the queue when they are started. */
-struct exec_filesystem {
-        uint64_t dev;  /* st_dev of its files; on btrfs only the fsid tells */
-        uint64_t fsid;
-        bool fsid_known;
-};
+/* With the table of processes also those that are gone are known, and which program ran
+ * when; NULL: /proc alone.  Borrowed.  Returns 0 or -ENOMEM (then /proc alone). */
+int attributor_set_tracker(struct attributor *a, struct proc_events *tracker);
+/* When the tracker saw the main queue empty, on CLOCK_BOOTTIME; 0 = not known. */
+uint64_t attributor_queue_empty_usec(struct attributor *a);
+
 /* All of them; copied.  Returns 0 or -ENOMEM (then none is known). */
 int attributor_set_exec_filesystems(struct attributor *a, const struct exec_filesystem *v, size_t n);
 
@@ -50,6 +56,8 @@ struct attribution_query {
         bool exec_unordered; /* one stands before, but merged with an older event: its own place is not known */
         bool is_exec;        /* the event is an open_exec itself: by the old program about the new */
         bool other_queue;    /* it comes from a group that open_exec events do not come through */
+        bool once;           /* of a kind that cannot hold anything that happened later */
+        const struct fan_handle *file; /* of an open_exec: the program's file, or NULL */
 };
 struct attributed {
         enum attribution attribution;
@@ -62,8 +70,13 @@ void attributor_find(struct attributor *a, const struct attribution_query *q, st
 void attributor_weaken(struct attributed *who, bool exec_seen);
 
 /* An open_exec of pid was judged at this place of the queue: what is cached of its
- * program ends here. */
-void attributor_exec(struct attributor *a, int32_t pid);
+ * program ends here.  merged: with another event of the file, so that its own place may
+ * be later. */
+bool attributor_exec(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged);
+/* Where attributor_exec() gave true, the program was gone before it could be read: the
+ * path of its file names it all the same. */
+void attributor_exec_file(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged,
+                          const char *path);
 /* An open_exec of pid was read that is not judged yet: a program of it that is not
  * certain so far never will be. */
 void attributor_exec_ahead(struct attributor *a, int32_t pid);

@@ -8,6 +8,8 @@
 #include "control_json.h"
 #include "escape.h"
 #include "fan_uapi.h"
+#include "proc_events.h"
+#include "tracking.h"
 
 static json_t *text(const char *s)
 {
@@ -146,6 +148,22 @@ static json_t *status_log(const struct daemon *d)
         return o;
 }
 
+static json_t *status_processes(const struct street *s)
+{
+        struct proc_events_status status;
+        if (!s->tracker)
+                return json_null();
+        proc_events_status(s->tracker, &status);
+        json_t *o = json_object();
+        set(o, "known", number(status.processes));
+        set(o, "bytes", number(status.bytes));
+        set(o, "realtime", json_boolean(status.realtime));
+        set(o, "complete", json_boolean(!status.scanning));
+        set(o, "events_lost", number(status.lost));
+        set(o, "dropped", number(status.dropped));
+        return o;
+}
+
 static void status_counters(const struct daemon *d, json_t *root)
 {
         size_t n;
@@ -174,6 +192,7 @@ int control_json_status(const struct daemon *d, struct strbuf *out)
 {
         struct fan_group *const *groups;
         struct matcher_stats stats;
+        _cleanup_strbuf_ struct strbuf tracking = STRBUF_NULL;
         const struct generation *g = d->generation;
         json_t *root = json_object(), *queue = json_object(), *memory = json_object();
 
@@ -191,7 +210,9 @@ int control_json_status(const struct daemon *d, struct strbuf *out)
         set(root, "log", status_log(d));
         set(queue, "groups", number(marks_groups(d->street.marks, &groups)));
         set(root, "queue", queue);
-        set(root, "process_tracking", json_string(g->settings->process_tracking ? "/proc" : "off"));
+        tracking_describe(&d->street, g->settings, &tracking);
+        set(root, "process_tracking", json_string(strbuf_str(&tracking)));
+        set(root, "processes", status_processes(&d->street));
         matcher_stats(g->matcher, &stats);
         set(memory, "rules_bytes", number(stats.bytes + arena_used(g->rules->arena)));
         set(root, "memory", memory);

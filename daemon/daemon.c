@@ -21,6 +21,7 @@
 #include "log.h"
 #include "notes.h"
 #include "notify.h"
+#include "tracking.h"
 
 #define CACHED_DIRECTORIES 8192
 #define CACHED_PROCESSES   1024
@@ -237,6 +238,8 @@ void daemon_groups_changed(struct daemon *d)
                 else
                         l->n_groups++;
         }
+        tracking_watch_groups(&d->street, d->queues_since_ns);
+        d->queues_since_ns = 0;
         /* A reload may have another heartbeat, and wrote records of its own. */
         (void)sd_event_source_set_time_relative(l->heartbeat, d->generation->settings->heartbeat_usec);
         (void)sd_event_source_set_enabled(l->heartbeat, d->generation->settings->heartbeat_usec > 0
@@ -361,6 +364,9 @@ static int open_street(struct daemon *d)
             (r = attributor_new(&s->counters, s->names, CACHED_PROCESSES, &s->attributor)) < 0)
                 return r;
 
+        /* Before the first mark: what happens from then on is in the table. */
+        tracking_apply(s, g->settings);
+
         /* Each event may bring a pidfd: read only as many as may be open at a time. */
         if (getrlimit(RLIMIT_NOFILE, &files) < 0)
                 return -errno;
@@ -477,6 +483,7 @@ static int begin(struct daemon *d)
                 log_message(LOG_ERR, "the event street cannot be set up: %s", strerror(-r));
                 return EXIT_TROUBLE;
         }
+        d->queues_since_ns = daemon_monotonic_usec() * NSEC_PER_USEC;
         if (open_loop(d) < 0 || loader_begin(d) < 0 || open_control(d) < 0)
                 return EXIT_TROUBLE;
         daemon_groups_changed(d);
@@ -542,6 +549,8 @@ static void street_done(struct street *s)
         pipeline_free(s->pipeline);
         learn_free(s->learn);
         until_free(s->until);
+        if (s->attributor)
+                tracking_stop(s);
         attributor_free(s->attributor);
         resolver_free(s->resolver);
         names_free(s->names);

@@ -44,6 +44,7 @@ struct daemon {
         uint64_t generations;          /* numbers given */
         char stream[33];
         uint64_t started_usec;
+        uint64_t queues_since_ns;      /* monotonic; no group is older.  0 once they are watched */
         struct loader loader;
         struct worker *worker;
         struct runtime *runtime;       /* NULL for an observer beside the service */

@@ -284,7 +284,25 @@ static void learn_directory(struct pipeline *p, const struct sight *s)
         }
 }
 
-static void learn(struct pipeline *p, const struct sight *s)
+/* looked: its path is known already, if it can be. */
+static void learn_exec(struct pipeline *p, struct sight *s, bool looked)
+{
+        const struct fan_event *e = s->e;
+        const struct match_path *path = &s->query.path;
+        bool merged = e->mask != FAN_OPEN_EXEC, hidden;
+
+        if (p->key.kind != GROUP_MAIN || !attributor_exec(p->params.attributor, e->pid, &e->object, merged))
+                return;
+        if (!looked)
+                look(p, s);
+        strbuf_reset(&p->canonical);
+        if (path->path &&
+            world_canonical_path(p->generation->world, path->fs, path->path, path->len, &p->canonical, &hidden) == 0 &&
+            !hidden)
+                attributor_exec_file(p->params.attributor, e->pid, &e->object, merged, strbuf_str(&p->canonical));
+}
+
+static void learn(struct pipeline *p, struct sight *s)
 {
         const struct match_query *q = &s->query;
 
@@ -306,7 +324,7 @@ static void learn(struct pipeline *p, const struct sight *s)
         if (s->e->mask & FAN_ONDIR)
                 learn_directory(p, s);
         if (s->e->mask & FAN_OPEN_EXEC)
-                attributor_exec(p->params.attributor, s->e->pid);
+                learn_exec(p, s, true);
 }
 
 /* ---- hold what may be wanted ---- */
@@ -380,6 +398,7 @@ struct held *judge_new_held(struct pipeline *p)
 static void attribute(struct pipeline *p, const struct sight *s, struct attributed *ret)
 {
         const struct fan_event *e = s->e;
+        const uint64_t kind = e->mask & ~(uint64_t)FAN_ONDIR;
         const struct attribution_query q = {
                 .pid = e->pid,
                 .pidfd = e->has_pidfd ? e->pidfd : FAN_EPIDFD,
@@ -387,6 +406,9 @@ static void attribute(struct pipeline *p, const struct sight *s, struct attribut
                 .exec_unordered = window_exec_unordered(p->current, e->pid, s->at),
                 .is_exec = e->mask & FAN_OPEN_EXEC,
                 .other_queue = p->key.kind != GROUP_MAIN,
+                /* a name is made once, and removed once */
+                .once = kind == FAN_CREATE || kind == FAN_DELETE,
+                .file = &e->object,
         };
 
         attributor_find(p->params.attributor, &q, ret);
@@ -502,7 +524,7 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
         }
         if (!p->exec_wanted && (e->mask & FAN_OPEN_EXEC) && vocab_from_fan(e->mask) == EV_OPEN_EXEC) {
                 c->events_exec++;
-                attributor_exec(p->params.attributor, e->pid);
+                learn_exec(p, &s, false);
                 return;
         }
         look(p, &s);

@@ -9,6 +9,7 @@ daemon_libconfread_a_SOURCES = %D%/conf_read.c %D%/conf_read.h
 
 daemon_libdaemon_a_CFLAGS = $(AM_CFLAGS) $(LIBSYSTEMD_CFLAGS) $(LIBMOUNT_CFLAGS) $(JANSSON_CFLAGS)
 daemon_libdaemon_a_SOURCES = \
+	%D%/actor_block.c %D%/actor_block.h \
 	%D%/adopt.c \
 	%D%/attribute.c %D%/attribute.h \
 	%D%/build.c %D%/build.h \
@@ -20,6 +21,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/control_methods.c \
 	%D%/daemon.c %D%/daemon.h \
 	%D%/daemon_state.h \
+	%D%/exec_file.c %D%/exec_file.h \
 	%D%/fan_group.c %D%/fan_group.h \
 	%D%/fdutil.h \
 	%D%/guarded.c %D%/guarded.h \
@@ -43,6 +45,8 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/pipeline_internal.h \
 	%D%/probe.c %D%/probe.h \
 	%D%/probe_path.c \
+	%D%/proc_events.c %D%/proc_events.h \
+	%D%/proc_facts.c %D%/proc_facts.h \
 	%D%/proc_read.c %D%/proc_read.h \
 	%D%/reload.c %D%/reload.h \
 	%D%/reporter.c %D%/reporter.h \
@@ -60,6 +64,8 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/sink_stdout.c \
 	%D%/state.c %D%/state.h \
 	%D%/street.h \
+	%D%/tracked.c %D%/tracked.h \
+	%D%/tracking.c %D%/tracking.h \
 	%D%/until.c %D%/until.h \
 	%D%/window.c %D%/window.h \
 	%D%/worker.c %D%/worker.h \

@@ -205,7 +205,8 @@ static int fill(struct pipeline *p, struct window *w)
 
         if (before == 0)
                 w->epoch = p->epoch;
-
+        if (before == 0 && p->key.kind == GROUP_MAIN)
+                w->since_usec = attributor_queue_empty_usec(p->params.attributor);
         int r = window_fill(w, p->group, &p->params.counters->events_bad);
 
         if (w->len > before || w->len == 0)
@@ -284,7 +285,7 @@ static uint64_t realtime_of(const struct pipeline *p, uint64_t boottime_usec)
 /* Judges the current window, reads the next one, and writes the records of the first. */
 static int round_trip(struct pipeline *p, struct drained *d)
 {
-        attributor_begin_batch(p->params.attributor, d->usec);
+        attributor_begin_batch(p->params.attributor, MAX_OF(d->usec, p->current->since_usec));
         p->oldest_usec = realtime_of(p, d->usec);
         judge_window(p);
 

@@ -8,14 +8,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "cgroup.h"
-#include "escape.h"
+#include "actor_block.h"
 #include "fdutil.h"
 #include "proc_read.h"
 #include "proc_text.h"
 
-#define MAX_CMDLINE 4096u
-#define MAX_ANCESTORS 16
 #define DELETED " (deleted)"
 
 int proc_open(int32_t pid)
@@ -87,29 +84,10 @@ static ssize_t read_file(int dir, const char *name, char *buffer, size_t size)
         return (ssize_t)len;
 }
 
-/* Strings are gathered in one buffer; until that has its final place, their positions
- * stand for them.  0 = absent. */
 struct gather {
-        struct strbuf text;
-        struct proc_snapshot snapshot;
-        size_t comm, exe, cmdline, session, tty, parent_comm, ancestry;
-        size_t unit, user_unit, slice, cgroup, container;
-        size_t ancestor_exes[MAX_ANCESTORS];
+        struct actor_block block;
+        struct proc_snapshot snapshot; /* but the actor */
 };
-
-static size_t keep(struct gather *g, const char *p, size_t len)
-{
-        size_t at = g->text.len;
-
-        strbuf_add(&g->text, p, len);
-        strbuf_addc(&g->text, '\0');
-        return at;
-}
-
-static size_t keep_bytes(struct gather *g, const struct bytes *b)
-{
-        return b->p ? keep(g, b->p, b->len) : 0;
-}
 
 static int read_stat(int dir, char *buffer, size_t size, struct proc_stat *ret)
 {
@@ -138,7 +116,7 @@ static size_t read_exe(int dir, struct gather *g, bool *ret_deleted)
                 *ret_deleted = true;
                 len -= suffix;
         }
-        return keep(g, path, len);
+        return actor_block_keep(&g->block, path, len);
 }
 
 /* Which file it is and on which filesystem: statfs needs a descriptor, O_PATH raises no event. */
@@ -162,40 +140,24 @@ static void read_program(int dir, const struct strings *mask, struct gather *g)
         ssize_t n;
 
         read_exe_identity(dir, &g->snapshot);
-        g->exe = read_exe(dir, g, &g->snapshot.actor.exe_deleted);
+        g->block.exe = read_exe(dir, g, &g->block.actor.exe_deleted);
         n = read_file(dir, "cmdline", raw, sizeof(raw));
-        if (n > 0) {
-                g->cmdline = g->text.len;
-                escape_cmdline(raw, (size_t)n, mask ? mask->v : NULL, mask ? mask->n : 0, MAX_CMDLINE,
-                               &g->text);
-                g->snapshot.actor.cmdline.len = g->text.len - g->cmdline;
-                strbuf_addc(&g->text, '\0');
-        }
+        if (n > 0)
+                actor_block_cmdline(&g->block, raw, (size_t)n, mask ? mask->v : NULL, mask ? mask->n : 0);
 }
 
 static void read_cgroup(int dir, struct gather *g)
 {
         char buffer[4096];
-        _cleanup_strbuf_ struct strbuf container = {};
-        struct cgroup_info info;
         ssize_t n = read_file(dir, "cgroup", buffer, sizeof(buffer));
 
-        if (n <= 0)
-                return;
-        cgroup_parse(buffer, (size_t)n, &info);
-        g->cgroup = keep_bytes(g, &info.path);
-        g->unit = keep_bytes(g, &info.unit);
-        g->user_unit = keep_bytes(g, &info.user_unit);
-        g->slice = keep_bytes(g, &info.slice);
-        if (info.container.p) {
-                cgroup_unescape(&info.container, &container);
-                g->container = keep(g, strbuf_str(&container), container.len);
-        }
+        if (n > 0)
+                actor_block_cgroup(&g->block, buffer, (size_t)n);
 }
 
 static void read_ids(int dir, struct gather *g)
 {
-        struct actor *a = &g->snapshot.actor;
+        struct actor *a = &g->block.actor;
         char buffer[4096];
         struct proc_ids ids = { ID_UNKNOWN, ID_UNKNOWN, ID_UNKNOWN, ID_UNKNOWN };
         ssize_t n = read_file(dir, "status", buffer, sizeof(buffer));
@@ -211,117 +173,78 @@ static void read_ids(int dir, struct gather *g)
         a->loginuid = n > 0 ? proc_parse_id(buffer, (size_t)n) : ID_UNKNOWN;
         n = read_file(dir, "sessionid", buffer, sizeof(buffer));
         if (n > 0 && proc_parse_id(buffer, (size_t)n) != ID_UNKNOWN)
-                g->session = keep(g, buffer, strspn(buffer, "0123456789"));
+                g->block.session = actor_block_keep(&g->block, buffer, strspn(buffer, "0123456789"));
 }
 
-/* One ancestor: its name into comms ("comm(pid) ← ..."), its program.  Its start bounds
- * that of the next. */
-static bool read_ancestor(int32_t pid, struct gather *g, struct strbuf *names, struct proc_stat *child)
+/* One ancestor.  Its start bounds that of the next. */
+static bool read_ancestor(int32_t pid, struct gather *g, struct proc_stat *child)
 {
         char buffer[1024];
         struct proc_stat s;
         bool deleted;
-        struct actor *a = &g->snapshot.actor;
         _cleanup_close_ int dir = proc_open(pid);
 
         /* One that started later is not the parent but a later owner of its pid. */
         if (dir < 0 || read_stat(dir, buffer, sizeof(buffer), &s) < 0 || s.start_ticks > child->start_ticks)
                 return false;
-        if (names->len > 0)
-                strbuf_adds(names, " ← ");
-        else
-                g->parent_comm = keep_bytes(g, &s.comm);
-        strbuf_add(names, s.comm.p, s.comm.len);
-        strbuf_addf(names, "(%d)", pid);
-
-        size_t exe = read_exe(dir, g, &deleted);
-        if (exe)
-                g->ancestor_exes[a->n_ancestor_exes++] = exe;
+        actor_block_ancestor(&g->block, pid, s.comm.p, s.comm.len, read_exe(dir, g, &deleted));
         *child = s;
         return true;
 }
 
 static void read_ancestry(const struct proc_stat *self, struct gather *g)
 {
-        _cleanup_strbuf_ struct strbuf names = {};
         struct proc_stat child = *self;
 
         for (int i = 0; i < MAX_ANCESTORS && child.ppid > 0; i++)
-                if (!read_ancestor(child.ppid, g, &names, &child))
+                if (!read_ancestor(child.ppid, g, &child))
                         break;
-        if (names.len > 0)
-                g->ancestry = keep(g, strbuf_str(&names), names.len);
 }
 
-/* The gathered text moves behind the snapshot, and positions become pointers. */
 static struct proc_snapshot *seal(struct gather *g)
 {
-        size_t n = g->snapshot.actor.n_ancestor_exes;
-        size_t size = sizeof(struct proc_snapshot) + n * sizeof(char *) + g->text.len;
-        struct proc_snapshot *s = strbuf_failed(&g->text) ? NULL : malloc(size);
+        size_t size;
+        struct proc_snapshot *s = actor_block_seal(&g->block, sizeof(*s), &size);
 
         if (!s)
                 return NULL;
         *s = g->snapshot;
+        s->actor = g->block.actor;
         s->size = size;
-
-        const char **exes = (const char **)(s + 1);
-        char *text = (char *)(exes + n);
-        memcpy(text, g->text.data, g->text.len);
-        for (size_t i = 0; i < n; i++)
-                exes[i] = text + g->ancestor_exes[i];
-
-        struct actor *a = &s->actor;
-#define PLACE(field) a->field = g->field ? text + g->field : NULL
-        PLACE(comm);
-        PLACE(exe);
-        PLACE(session);
-        PLACE(tty);
-        PLACE(parent_comm);
-        PLACE(ancestry);
-        PLACE(unit);
-        PLACE(user_unit);
-        PLACE(slice);
-        PLACE(cgroup);
-        PLACE(container);
-#undef PLACE
-        a->cmdline.p = g->cmdline ? text + g->cmdline : NULL;
-        a->ancestor_exes = exes;
         return s;
 }
 
 int proc_read(int dir, int32_t pid, const struct strings *mask, struct proc_snapshot **ret)
 {
         struct gather g = {};
-        struct actor *a = &g.snapshot.actor;
+        struct actor *a = &g.block.actor;
         struct proc_stat stat;
         char buffer[1024], tty[PROC_TTY_MAX];
         int r = read_stat(dir, buffer, sizeof(buffer), &stat);
 
         if (r < 0)
                 return -ESRCH;
-        strbuf_addc(&g.text, '\0'); /* no string stands at position 0 */
+        actor_block_init(&g.block);
         a->pid = pid;
         a->start_ticks = stat.start_ticks;
         a->ppid = stat.ppid;
         a->kernel_thread = stat.flags & PROC_PF_KTHREAD;
-        a->uid = a->euid = a->gid = a->egid = a->loginuid = ID_UNKNOWN;
         g.snapshot.start_usec = stat.start_ticks * USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
-        g.comm = keep_bytes(&g, &stat.comm);
+        g.block.comm = actor_block_keep(&g.block, stat.comm.p, stat.comm.len);
         /* A kernel thread acts for somebody else: its root would be a wrong name. */
         if (!a->kernel_thread) {
                 proc_tty_name(stat.tty_nr, tty);
                 if (tty[0])
-                        g.tty = keep(&g, tty, strlen(tty));
+                        g.block.tty = actor_block_keeps(&g.block, tty);
                 read_program(dir, mask, &g);
                 read_ids(dir, &g);
                 read_cgroup(dir, &g);
                 read_ancestry(&stat, &g);
-                a->program_known = g.snapshot.exe_seen && g.exe;
+                a->program_known = g.snapshot.exe_seen && g.block.exe;
         }
 
         struct proc_snapshot *s = seal(&g);
-        strbuf_done(&g.text);
+        actor_block_done(&g.block);
         if (!s)
                 return -ENOMEM;
         *ret = s;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "reload.h"
+#include "tracking.h"
 
 /* Windows read from each group before the swap: a storm must not keep the new
  * rules out for ever.  What is queued beyond them is judged by the new ones. */
@@ -46,6 +47,7 @@ static void swap(struct street *s, const struct generation *after)
         /* The reporter first: it closes the old rules' windows under the old rules. */
         reporter_set_generation(s->reporter, after);
         attributor_set_settings(s->attributor, after->settings);
+        tracking_apply(s, after->settings);
         names_refresh(s->names);
         pipeline_set_generation(s->pipeline, after);
 }

@@ -11,6 +11,7 @@ static const size_t actor_strings[] = {
         offsetof(struct actor, ancestry),   offsetof(struct actor, unit),
         offsetof(struct actor, user_unit),  offsetof(struct actor, slice),
         offsetof(struct actor, cgroup),     offsetof(struct actor, container),
+        offsetof(struct actor, next_comm),  offsetof(struct actor, next_exe),
 };
 
 static const size_t event_strings[] = {

@@ -18,6 +18,8 @@ struct street {
         struct names *names;
         struct resolver *resolver;
         struct attributor *attributor;
+        struct proc_events *tracker; /* NULL: who did it is read from /proc alone, ... */
+        const char *tracker_reason;  /* ... because of this, where the settings want it */
         struct reporter *reporter;
         struct pipeline *pipeline;
 };

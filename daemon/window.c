@@ -54,6 +54,7 @@ void window_reset(struct window *w)
 {
         close_rest(w);
         w->len = w->closed = w->n_events = w->n_execs = w->n_dirs = w->dirs_indexed = 0;
+        w->since_usec = 0;
         w->drained = w->execs_unknown = false;
         w->owns_fds = true;
 }

@@ -42,6 +42,7 @@ struct actor {
         const char *exe;        /* raw bytes, without " (deleted)" */
         bool exe_deleted;
         struct bytes cmdline;   /* arguments joined by one space each, raw bytes, capped */
+        const char *next_comm, *next_exe; /* what it became by an exec before the event was read */
         uint32_t uid, euid, gid, egid, loginuid;
         const char *user, *login_user, *group; /* names of euid, loginuid, egid when known */
         const char *session;    /* audit session id as text; NULL when none */

@@ -48,6 +48,10 @@ lib_libcore_a_SOURCES = \
 	%D%/plan_price.c \
 	%D%/plan_print.c \
 	%D%/proc_text.c %D%/proc_text.h \
+	%D%/proctable.c %D%/proctable.h \
+	%D%/proctable_find.c \
+	%D%/proctable_image.c \
+	%D%/proctable_internal.h \
 	%D%/record.c %D%/record.h \
 	%D%/record_fields.c %D%/record_fields.h \
 	%D%/record_json.c \

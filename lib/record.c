@@ -281,6 +281,8 @@ static void add_actor(const struct fields *f, const struct event *e)
         if (a->exe)
                 fields_adds(f, FIELD_EXE_STATE, a->exe_deleted ? "deleted" : NULL);
         fields_add(f, FIELD_CMDLINE, a->cmdline.p, a->cmdline.len);
+        fields_adds(f, FIELD_NEXT_COMM, a->next_comm);
+        fields_adds(f, FIELD_NEXT_EXE, a->next_exe);
         if (e->attribution != ATTRIBUTION_KERNEL)
                 add_identity(f, a);
         if (a->ppid > 0)

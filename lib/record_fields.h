@@ -45,6 +45,8 @@ enum field_flag {
         X(EXE, F_OMIT)                          \
         X(EXE_STATE, F_OMIT)                    \
         X(CMDLINE, F_OMIT)                      \
+        X(NEXT_COMM, F_OMIT)                    \
+        X(NEXT_EXE, F_OMIT)                     \
         X(UID, F_OMIT | F_NUMBER)               \
         X(EUID, F_OMIT | F_NUMBER)              \
         X(GID, F_OMIT | F_NUMBER)               \

@@ -39,6 +39,7 @@ core_unit_tests = \
 	%D%/unit/test-pattern \
 	%D%/unit/test-plan \
 	%D%/unit/test-proc-text \
+	%D%/unit/test-proctable \
 	%D%/unit/test-record \
 	%D%/unit/test-record-json \
 	%D%/unit/test-rules \
@@ -63,7 +64,8 @@ daemon_unit_tests = \
 	%D%/unit/test-reporter \
 	%D%/unit/test-resolve \
 	%D%/unit/test-sink-journal \
-	%D%/unit/test-sink-stdout
+	%D%/unit/test-sink-stdout \
+	%D%/unit/test-tracked
 
 # enumerated models
 model_tests = %D%/model/test-reload
@@ -83,7 +85,10 @@ LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_control_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_attribute_SOURCES = %D%/unit/test-attribute.c $(street_fixture)
+actor_fixture = %D%/unit/actor_fixture.c %D%/unit/actor_fixture.h $(street_fixture)
+tests_unit_test_attribute_SOURCES = %D%/unit/test-attribute.c $(actor_fixture)
+tests_unit_test_tracked_SOURCES = %D%/unit/test-tracked.c $(actor_fixture)
+tests_unit_test_tracked_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_attribute_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_resolve_SOURCES = %D%/unit/test-resolve.c $(street_fixture)
 tests_unit_test_resolve_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
@@ -171,7 +176,7 @@ EXTRA_DIST += %D%/tap.sh %D%/lint/pure-symbols %D%/lint/size-exceptions
 
 # data read by tests, whole folders
 EXTRA_DIST += $(lint_tests) %D%/golden %D%/fuzz/corpus %D%/fuzz/replay.sh %D%/rules-wanted %D%/system \
-	%D%/boot-systemd %D%/run-journald
+	%D%/boot-systemd %D%/run-journald %D%/own-root %D%/kernel
 # EXTRA_DIST of a folder copies everything in it, also what a build or a test run left
 dist-hook:
 	find '$(distdir)/tests' \( -name '*.o' -o -name '*.log' -o -name '*.trs' -o -name .dirstamp \) -delete

@@ -73,6 +73,7 @@ void reporter_event(struct reporter *r, const struct event *e, const struct matc
                 .name = copy_bytes(&e->name),
                 .comm = copy(e->actor->comm),
                 .exe = copy(e->actor->exe),
+                .next_exe = copy(e->actor->next_exe),
                 .cmdline = copy_bytes(&e->actor->cmdline),
                 .rules = rule_names(hits),
                 .attribution = e->attribution,
@@ -113,6 +114,7 @@ void street_clear(void)
                 free(r->name);
                 free(r->comm);
                 free(r->exe);
+                free(r->next_exe);
                 free(r->cmdline);
                 free(r->rules);
         }

@@ -20,7 +20,7 @@ void street_fresh_root(void);
 
 struct street_record { /* of an event; strings are copies, NULL = absent */
         char *events;  /* "create,modify" */
-        char *path, *old_path, *name, *comm, *exe, *cmdline, *rules;
+        char *path, *old_path, *name, *comm, *exe, *next_exe, *cmdline, *rules;
         enum attribution attribution;
         enum path_state path_state;
         int32_t pid;

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# 200 pids that come again and again: nobody gets another's name.  Sets kernel.pid_max of
+# the whole machine, so only for a guest that is thrown away (tests/run-kernel):
+# it must be told THROW_AWAY=1.  Speaks TAP.
+#
+# who-recycle.sh FAWATCHD WHO-STORM: the latter is bench/who-storm.c, linked statically.
+set -u
+. "$(dirname "$0")/../tap.sh"
+[ "${THROW_AWAY:-}" = 1 ] || skip_all 'changes kernel.pid_max: only where THROW_AWAY=1'
+[ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] || skip_all 'not in the initial pid namespace'
+fawatchd=$1 storm=$2
+dir=$(mktemp -d /run/who-recycle.XXXXXX)
+mount -t tmpfs -o mode=755 who "$dir"
+mkdir "$dir/bin"
+for program in who-storm one-of two-of three-of; do cp "$storm" "$dir/bin/$program"; done
+cat >"$dir/rules.conf" <<R
+watch: { storm: { path = "$dir/f"; coalesce = "0"; limit = "0"; }; };
+R
+trap 'umount -l "$dir" && rmdir "$dir"' EXIT
+for kind in fork one vfork double; do
+    rm -rf "$dir/f" && mkdir -m 1777 "$dir/f"
+    "$fawatchd" --log=stdout --rules="$dir/rules.conf" >"$dir/out" 2>"$dir/err" &
+    watcher=$!
+    sleep 3
+    echo 500 >/proc/sys/kernel/pid_max # after the first round they begin again at 300
+    "$dir/bin/who-storm" "$dir/f" "$dir/bin" "$kind" 600 2
+    sleep 3
+    kill $watcher
+    wait $watcher
+    found=$("$srcdir/bench/who-count.py" fawatchd "$dir/out") && verdict "$kind: $found" '' ||
+        not_ok "$kind" "$found"
+    reused=$(cd "$dir/f" && ls | cut -d~ -f2 | sort | uniq -d | wc -l)
+    [ "$reused" -gt 100 ] && ok "$kind: $reused pids came again" || not_ok "$kind: pids came again" "$reused"
+done
+tap_done
