@@ -25,7 +25,8 @@ struct invocation {
         size_t n_rules;
         const char *const *paths;
         size_t n_paths;
-        const char *file; /* the operand, or NULL */
+        const char *file;   /* the operand, or NULL */
+        const char *second; /* of two */
 };
 
 enum exit_status cmd_status(const struct invocation *i);
@@ -34,6 +35,7 @@ enum exit_status cmd_check(const struct invocation *i);
 enum exit_status cmd_edit(const struct invocation *i);
 enum exit_status cmd_rules(const struct invocation *i);
 enum exit_status cmd_marks(const struct invocation *i);
+enum exit_status cmd_explain(const struct invocation *i);
 enum exit_status cmd_coverage(const struct invocation *i);
 enum exit_status cmd_follow(const struct invocation *i);
 

@@ -366,3 +366,24 @@ int pipeline_judge(struct pipeline *p, const struct group_key *group, const void
         end_window(p);
         return bad > 0 ? -EBADMSG : 0;
 }
+
+void pipeline_find_object(const struct pipeline *p, uint64_t fsid, const char *path, const struct handle *object,
+                          struct pipeline_object *ret)
+{
+        const struct object_handle h = { .type = object->type, .len = object->len, .bytes = object->bytes };
+        const struct object_path own = { .fsid = fsid, .path = path, .len = strlen(path) };
+        struct object_handle leads_to;
+        struct object_path found;
+
+        *ret = (struct pipeline_object){};
+        if (h.len == 0) {
+                ret->own = objects_has(p->objects, &own);
+                return;
+        }
+        ret->own = objects_get(p->objects, &own, &leads_to) && leads_to.type == h.type && leads_to.len == h.len &&
+                   memcmp(leads_to.bytes, h.bytes, h.len) == 0;
+        if (objects_find(p->objects, fsid, &h, &own, &found)) {
+                ret->alias = found.path;
+                ret->alias_len = found.len;
+        }
+}

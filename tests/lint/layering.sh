@@ -54,7 +54,7 @@ only sd-bus "$(includes 'systemd/sd-bus\.h')" daemon/control.c daemon/control_me
 only sd-journal "$(includes 'systemd/sd-journal\.h')"
 # JSON off the hot path: replies of the control socket and what fawatchctl prints.
 # shellcheck disable=SC2046
-only jansson "$(includes 'jansson\.h')" daemon/control_json.c $(ls ctl/*.[ch])
+only jansson "$(includes 'jansson\.h')" $(ls daemon/control_json*.[ch] ctl/*.[ch])
 # Groups and marks: fan_group is the daemon's; the probe asks the kernel in throw-away groups.
 only 'fanotify_init and fanotify_mark' '\bfanotify_(init|mark)[[:space:]]*\(($|[^2])' daemon/fan_group.c daemon/probe.c
 
