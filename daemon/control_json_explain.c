@@ -140,6 +140,7 @@ static json_t *record_of(const struct answer *a, const struct explain_event *e)
         const struct explained_name *names = a->e->names;
         const struct rules *rules = a->d->generation->rules;
         const bool two = a->e->n_names == 2 && e->event == EV_RENAME;
+        const bool of_object = (e->event & (EV_DELETE_SELF | EV_MOVE_SELF)) && names[0].told_as;
         json_t *o, *list;
 
         if (e->decision != EXPLAIN_REPORTED)
@@ -153,7 +154,7 @@ static json_t *record_of(const struct answer *a, const struct explain_event *e)
         json_set(o, "rules", list);
         json_set(o, "priority", json_string(priority_name(e->priority)));
         json_set(o, "coalesce_usec", json_of_number(e->coalesce_usec));
-        json_set(o, "path", json_of_text(names[two ? 1 : 0].canonical));
+        json_set(o, "path", json_of_text(of_object ? names[0].told_as : names[two ? 1 : 0].canonical));
         json_set(o, "old_path", json_of_text(two ? names[0].canonical : NULL));
         return o;
 }

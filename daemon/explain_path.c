@@ -96,21 +96,32 @@ static void find_parent(struct explained *e, const struct world *w, int root_fd,
                 n->name.parent = find_inode(e, n->fs, &handle);
 }
 
+static struct match_path keep_path(struct explained *e, uint32_t fs, const struct bytes *path)
+{
+        const char *copy = path->p ? arena_strndup(e->arena, path->p, path->len) : NULL;
+
+        return copy ? (struct match_path){ .fs = fs, .path = copy, .len = path->len } : MATCH_PATH_NONE;
+}
+
 static void find_object(const struct explain_request *q, struct explained *e, struct explained_name *n)
 {
         struct pipeline_object object;
-        struct match_path *alias = &n->name.alias;
 
         n->name.inode = find_inode(e, n->fs, &n->found.handle);
         pipeline_find_object(q->street->pipeline, n->fs->fsid, n->name.path.path, &n->found.handle, &object);
-        n->name.own = object.own;
-        *alias = MATCH_PATH_NONE;
-        if (object.alias) {
-                const char *copy = arena_strndup(e->arena, object.alias, object.alias_len);
+        n->name.is_rules = object.is_rules;
+        n->name.alias = keep_path(e, n->name.path.fs, &object.alias);
+        n->name.told_as = keep_path(e, n->name.path.fs, &object.told_as);
+}
 
-                if (copy)
-                        *alias = (struct match_path){ .fs = n->name.path.fs, .path = copy, .len = object.alias_len };
-        }
+/* A path inside its filesystem as records say it; NULL when memory is short. */
+static const char *canonical(struct explained *e, const struct world *w, const struct match_path *path)
+{
+        _cleanup_strbuf_ struct strbuf out = STRBUF_NULL;
+        bool hidden;
+
+        (void)world_canonical_path(w, path->fs, path->path, path->len, &out, &hidden);
+        return strbuf_failed(&out) ? NULL : arena_strdup(e->arena, strbuf_str(&out));
 }
 
 /* A name that ends in a slash is meant as a directory. */
@@ -125,8 +136,7 @@ static int find_name(const struct explain_request *q, struct explained *e, int r
 {
         struct explained_name *n = &e->names[e->n_names];
         const struct world *w = q->generation->world;
-        _cleanup_strbuf_ struct strbuf inside = STRBUF_NULL, canonical = STRBUF_NULL;
-        bool hidden;
+        _cleanup_strbuf_ struct strbuf inside = STRBUF_NULL;
         int r;
 
         if (path[0] != '/')
@@ -144,13 +154,14 @@ static int find_name(const struct explain_request *q, struct explained *e, int r
         n->assumed = n->found.type == 0;
         n->name.type = n->assumed ? assumed_type(path) : n->found.type;
         n->name.path = (struct match_path){ .fs = n->mount->fs, .path = n->found.inside, .len = inside.len };
-        if (world_canonical_path(w, n->mount->fs, strbuf_str(&inside), inside.len, &canonical, &hidden) < 0)
-                strbuf_adds(&canonical, n->found.resolved);
-        n->canonical = arena_strdup(e->arena, strbuf_str(&canonical));
-        if (strbuf_failed(&inside) || strbuf_failed(&canonical) || !n->found.inside || !n->canonical)
+        if (strbuf_failed(&inside) || !n->found.inside)
                 return -ENOMEM;
         find_object(q, e, n);
         find_parent(e, w, root_fd, n);
+        n->canonical = canonical(e, w, &n->name.path);
+        n->told_as = n->name.told_as.path ? canonical(e, w, &n->name.told_as) : NULL;
+        if (!n->canonical)
+                return -ENOMEM;
         e->n_names++;
         return 0;
 }

@@ -21,6 +21,7 @@ struct explain_request {
 struct explained_name {
         struct world_path found;      /* path is as it was asked for */
         const char *canonical;        /* what a record would say */
+        const char *told_as;          /* ... of an event of the object alone; NULL: nothing */
         const struct world_fs *fs;
         const struct world_mount *mount;
         bool assumed;                 /* it does not exist, or its type is not known: taken for what name.type says */

@@ -372,18 +372,13 @@ void pipeline_find_object(const struct pipeline *p, uint64_t fsid, const char *p
 {
         const struct object_handle h = { .type = object->type, .len = object->len, .bytes = object->bytes };
         const struct object_path own = { .fsid = fsid, .path = path, .len = strlen(path) };
-        struct object_handle leads_to;
         struct object_path found;
 
-        *ret = (struct pipeline_object){};
-        if (h.len == 0) {
-                ret->own = objects_has(p->objects, &own);
-                return;
-        }
-        ret->own = objects_get(p->objects, &own, &leads_to) && leads_to.type == h.type && leads_to.len == h.len &&
-                   memcmp(leads_to.bytes, h.bytes, h.len) == 0;
-        if (objects_find(p->objects, fsid, &h, &own, &found)) {
-                ret->alias = found.path;
-                ret->alias_len = found.len;
-        }
+        *ret = (struct pipeline_object){ .is_rules = objects_has(p->objects, &own) };
+        if (h.len == 0 && ret->is_rules)
+                ret->told_as = (struct bytes){ .p = path, .len = own.len };
+        if (objects_find(p->objects, fsid, &h, NULL, &found))
+                ret->told_as = (struct bytes){ .p = found.path, .len = found.len };
+        if (objects_find(p->objects, fsid, &h, &own, &found))
+                ret->alias = (struct bytes){ .p = found.path, .len = found.len };
 }

@@ -38,13 +38,13 @@ DEFINE_CLEANUP(struct pipeline, pipeline_free);
 /* Events from now on are judged by g (borrowed). */
 void pipeline_set_generation(struct pipeline *p, const struct generation *g);
 
-struct pipeline_object {
-        bool own;          /* events of the object alone are told for this path: a rule names it */
-        const char *alias; /* another path inside the filesystem that a rule names and that leads to it, or NULL */
-        size_t alias_len;
+struct pipeline_object { /* paths inside the filesystem that a rule names; they need not end in NUL */
+        bool is_rules;           /* the path asked for is one */
+        struct bytes alias;      /* another one that leads to the object */
+        struct bytes told_as;    /* the one for which events of the object alone are told */
 };
-/* How the rules follow the object that this path inside its filesystem leads to; object->len 0: to none yet.
- * Valid until the next event. */
+/* How the rules follow the object that this path leads to; object->len 0: to none yet.  Valid until the next
+ * event. */
 void pipeline_find_object(const struct pipeline *p, uint64_t fsid, const char *path, const struct handle *object,
                           struct pipeline_object *ret);
 

@@ -333,6 +333,14 @@ static int find_clauses(const struct explainer *x, const struct explain_name *na
         return copy ? 0 : -ENOMEM;
 }
 
+/* The path of a rule for which an event of the object alone is told; behind a rename that may be the new one. */
+static struct match_path told_as(const struct explain_scene *s, uint32_t event)
+{
+        if (event == EV_MOVE_SELF && s->new_name && s->new_name->is_rules)
+                return s->new_name->path;
+        return s->name.told_as;
+}
+
 /* The event as the pipeline makes it out of what the kernel tells. */
 static struct match_query query_for(const struct explainer *x, uint32_t event)
 {
@@ -347,7 +355,7 @@ static struct match_query query_for(const struct explainer *x, uint32_t event)
         } else if ((event & EV_OF_INODE) && !q.is_dir) {
                 /* comes with the handle of the object and without a name */
                 q.path = MATCH_PATH_NONE;
-                q.alias = name->own ? name->path : name->alias;
+                q.alias = told_as(s, event);
         } else if (event == EV_FS_ERROR) {
                 q.unresolved_fs = name->path.fs;
                 q.path = q.alias = MATCH_PATH_NONE;
@@ -462,8 +470,7 @@ static int explain_event(const struct explainer *x, uint32_t event, struct expla
                 e->slot = ignored_at(x, event);
         if (e->decision == EXPLAIN_KERNEL_IGNORE || e->decision == EXPLAIN_USERSPACE)
                 e->by = first_that_takes_out(&x->out->view, event);
-        e->nameless = (event & EV_OF_INODE) && x->scene->name.type != TYPE_DIRECTORY && !x->scene->name.own &&
-                      !x->scene->name.alias.path;
+        e->nameless = (event & EV_OF_INODE) && x->scene->name.type != TYPE_DIRECTORY && !told_as(x->scene, event).path;
         return 0;
 }
 

@@ -16,8 +16,10 @@
 struct explain_name {
         struct match_path path;
         uint32_t type;             /* TYPE_ bit of what it leads to; of a name that is not there yet: as what */
-        bool own;                  /* a rule follows the object of this path, and it leads to this one */
-        struct match_path alias;   /* the path of a rule that leads to the same object; MATCH_PATH_NONE: none */
+        bool is_rules;             /* a rule follows the object of this path */
+        /* paths of rules that lead to the same object, MATCH_PATH_NONE: none.  Another than path; and the one
+         * for which events of the object alone are told, which come without a name */
+        struct match_path alias, told_as;
         const struct mark *inode;  /* the main group's on the object, and on the directory that holds the name; */
         const struct mark *parent; /* NULL: none */
 };

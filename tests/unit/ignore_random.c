@@ -29,6 +29,7 @@ static const char *const files[] = { "x.c", "y.o", "z" };
 static const char *const patterns[] = { "*.c", "*.o", "z", "a/", "a/*", "/b/*.c", "**/x.c", "b/**", "c/z" };
 static const char *const events[] = {
         "create", "delete", "modify", "close_write", "attrib", "open", "access", "close_nowrite",
+        "open_exec",
 };
 
 /* ---- rules ---- */
@@ -58,6 +59,8 @@ static void add_clause(struct strbuf *out, bool is_watch)
         strbuf_addf(out, "\"%s\"", ANY(events));
         for (uint32_t n = is_watch ? 2 + random_below(5) : random_below(4); n > 0; n--)
                 strbuf_addf(out, ", \"%s\"", ANY(events));
+        if (random_below(3) == 0 && (streq(scope, "file") || streq(scope, "directory")))
+                strbuf_addf(out, ", \"%s\"", random_below(2) ? "delete_self" : "move_self");
         strbuf_adds(out, " ]; ");
 }
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -30,12 +31,25 @@ static const char *skip_reason;
 
 enum action {
         DO_OPEN_READ, DO_OPEN_WRITE, DO_OPEN_DIR, DO_READ, DO_WRITE, DO_CLOSE, DO_CREATE, DO_UNLINK, DO_MKDIR,
-        DO_RMDIR, DO_CHMOD, DO_TRUNCATE, DO_RENAME, DO_EXCHANGE, DO_LINK,
+        DO_RMDIR, DO_CHMOD, DO_TRUNCATE, DO_EXEC, DO_RENAME, DO_EXCHANGE, DO_LINK,
 };
 struct order {
         enum action action;
         char path[128], second[128];
 };
+
+/* It is no program, but the kernel sees that only after it has opened it. */
+static int run(const char *path)
+{
+        pid_t pid = vfork();
+        int status;
+
+        if (pid == 0) {
+                (void)execl(path, path, (char *)NULL);
+                _exit(errno == ENOEXEC ? 0 : 1);
+        }
+        return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : -1;
+}
 
 static int obey(const struct order *o, int *fd)
 {
@@ -55,7 +69,7 @@ static int obey(const struct order *o, int *fd)
         case DO_CLOSE:
                 return close(*fd);
         case DO_CREATE: /* one event: nothing is opened */
-                return mknod(o->path, S_IFREG | 0644, 0);
+                return mknod(o->path, S_IFREG | 0755, 0);
         case DO_UNLINK:
                 return unlink(o->path);
         case DO_MKDIR:
@@ -66,6 +80,8 @@ static int obey(const struct order *o, int *fd)
                 return chmod(o->path, 0750);
         case DO_TRUNCATE:
                 return truncate(o->path, 0);
+        case DO_EXEC:
+                return run(o->path);
         case DO_RENAME:
                 return rename(o->path, o->second);
         case DO_EXCHANGE:
@@ -105,7 +121,7 @@ static int order(const struct order *o)
 
 struct machine {
         struct ignore_street s;
-        const char *rules, *in_force;
+        const char *in_force;
         uint64_t seed;
         size_t n_compared[EV_N_NAMES], n_reported[EV_N_NAMES], n_decided[4];
 };
@@ -142,12 +158,22 @@ static bool line_says(const char *line, const char *event, const char *path, con
         return false;
 }
 
-static bool was_reported(uint32_t event, const char *path, const char *old_path)
+/* Under the path, of a rename also the old one; what is told of the object alone has one of both names. */
+static bool was_reported(const struct explained *e, uint32_t event)
 {
-        for (size_t i = 0; i < ignore_n_lines(); i++)
-                if (line_says(ignore_line(i), vocab_name(event), path, old_path))
-                        return true;
-        return false;
+        const char *const path = e->names[0].canonical, *const to = e->n_names == 2 ? e->names[1].canonical : NULL;
+        const char *name = vocab_name(event), *told_as = event & (EV_DELETE_SELF | EV_MOVE_SELF) ? e->names[0].told_as : NULL;
+        bool found = false;
+
+        for (size_t i = 0; i < ignore_n_lines(); i++) {
+                const char *line = ignore_line(i);
+
+                found = found || (to ? line_says(line, name, to, path) : line_says(line, name, path, NULL));
+                found = found || (told_as && line_says(line, name, told_as, NULL));
+                if (to && event == EV_MOVE_SELF)
+                        found = found || line_says(line, name, to, NULL) || line_says(line, name, path, NULL);
+        }
+        return found;
 }
 
 static const struct explain_event *find_event(const struct explained *e, uint32_t event)
@@ -161,13 +187,11 @@ static const struct explain_event *find_event(const struct explained *e, uint32_
 static void compare(struct machine *m, const struct order *o, const struct explained *e, uint32_t event)
 {
         const struct explain_event *predicted = find_event(e, event);
-        const bool rename = o->second[0] != '\0' && event == EV_RENAME;
-        const char *path = rename ? e->names[1].canonical : e->names[0].canonical;
         unsigned bit = (unsigned)__builtin_ctz(event);
 
         assert_non_null(predicted);
         bool expected = predicted->decision == EXPLAIN_REPORTED;
-        bool seen = was_reported(event, path, rename ? e->names[0].canonical : NULL);
+        bool seen = was_reported(e, event);
         m->n_compared[bit]++;
         m->n_reported[bit] += seen;
         m->n_decided[predicted->decision]++;
@@ -247,14 +271,21 @@ static void move(struct machine *m, bool dirs)
         if (stat(from, &st) == 0 && stat(to, &other) == 0 && st.st_ino == other.st_ino)
                 return; /* nor here: two names of one file */
         const struct order o = an_order(DO_RENAME, from, to);
-        (void)step(m, &o, EV_RENAME);
+        (void)step(m, &o, EV_RENAME | EV_MOVE_SELF);
+}
+
+static bool has_one_name(const char *path)
+{
+        struct stat st;
+
+        return lstat(path, &st) == 0 && st.st_nlink == 1;
 }
 
 static void one_step(struct machine *m)
 {
         struct order o;
 
-        switch (random_below(13)) {
+        switch (random_below(15)) {
         case 0: case 1:
                 use_file(m, random_file(), true);
                 return;
@@ -270,7 +301,7 @@ static void one_step(struct machine *m)
                 return;
         case 6:
                 o = an_order(DO_UNLINK, random_file(), NULL);
-                (void)step(m, &o, EV_DELETE);
+                (void)step(m, &o, EV_DELETE | (has_one_name(o.path) ? EV_DELETE_SELF : 0));
                 return;
         case 7: { /* explained as a directory, which is not there yet */
                 o = an_order(DO_MKDIR, random_dir(), NULL);
@@ -280,7 +311,7 @@ static void one_step(struct machine *m)
         }
         case 8:
                 o = an_order(DO_RMDIR, random_dir(), NULL);
-                (void)step(m, &o, EV_DELETE);
+                (void)step(m, &o, EV_DELETE | EV_DELETE_SELF);
                 return;
         case 9:
                 o = an_order(DO_CHMOD, random_below(2) ? random_file() : random_dir(), NULL);
@@ -293,20 +324,29 @@ static void one_step(struct machine *m)
         case 11:
                 move(m, false);
                 return;
-        default:
+        case 12:
                 move(m, true);
+                return;
+        case 13:
+                o = an_order(DO_EXEC, random_file(), NULL);
+                (void)step(m, &o, EV_OPEN | EV_OPEN_EXEC);
+                return;
+        default: /* what has two names, or has changed places, is a state to explain */
+                o = an_order(random_below(2) ? DO_LINK : DO_EXCHANGE, random_file(), random_file());
+                (void)step(m, &o, 0);
                 return;
         }
 }
 
 static void once(struct machine *m, const char *fstype, uint64_t seed)
 {
-        _cleanup_strbuf_ struct strbuf rules = STRBUF_NULL;
+        _cleanup_strbuf_ struct strbuf rules = STRBUF_NULL, other_rules = STRBUF_NULL;
         pid_t helper;
 
         m->seed = seed;
         random_begin(seed);
         random_rules(&rules);
+        random_rules(&other_rules);
         m->in_force = strbuf_str(&rules);
         ignore_mount(fstype);
         ignore_do(random_furnish, NULL);
@@ -314,8 +354,11 @@ static void once(struct machine *m, const char *fstype, uint64_t seed)
         helper = ignore_start(serve, NULL);
         (void)close(orders[1]);
         ignore_open(&m->s, m->in_force, true);
-        for (unsigned i = 0; i < STEPS; i++)
+        for (unsigned i = 0; i < STEPS; i++) {
+                if (i == STEPS / 2)
+                        ignore_load(&m->s, m->in_force = strbuf_str(&other_rules));
                 one_step(m);
+        }
         ignore_close(&m->s);
         (void)close(orders[0]);
         ignore_wait(helper);
