@@ -352,6 +352,9 @@ static struct match_query query_for(const struct explainer *x, uint32_t event)
         if (event == EV_RENAME) {
                 q.old_path = name->path;
                 q.path = s->new_name ? s->new_name->path : MATCH_PATH_NONE;
+        } else if (event == EV_MOVE_SELF && q.is_dir && s->new_name) {
+                q.path = s->new_name->path; /* where it is by then */
+                q.alias = MATCH_PATH_NONE;
         } else if ((event & EV_OF_INODE) && !q.is_dir) {
                 /* comes with the handle of the object and without a name */
                 q.path = MATCH_PATH_NONE;

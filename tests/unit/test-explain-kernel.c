@@ -22,7 +22,7 @@
 #include "ignore_random.h"
 #include "strbuf.h"
 
-#define RUNS 12
+#define RUNS 40
 #define STEPS 150
 
 static const char *skip_reason;
@@ -204,15 +204,39 @@ static void compare(struct machine *m, const struct order *o, const struct expla
         fail();
 }
 
+/* What raises a single event is read exactly when the kernel is said to tell it. */
+static void compare_read(struct machine *m, const struct order *o, const struct explained *e, uint32_t event,
+                         uint64_t n_read)
+{
+        const struct explain_event *predicted = find_event(e, event);
+        bool told = predicted->decision == EXPLAIN_REPORTED || predicted->decision == EXPLAIN_USERSPACE;
+
+        if (n_read == told)
+                return;
+        print_message("# FAWATCH_SEED=%ju: %s of %s: %s, yet %ju events were read\n%s", (uintmax_t)m->seed,
+                      vocab_name(event), o->path, explain_decision_name(predicted->decision), (uintmax_t)n_read,
+                      m->in_force);
+        fail();
+}
+
+/* The daemon's own looks apart. */
+static uint64_t n_events(const struct machine *m)
+{
+        return m->s.street.counters.events_read - m->s.street.counters.events_self;
+}
+
 /* Asks, does, compares; false where the operation failed. */
 static bool step(struct machine *m, const struct order *o, uint32_t events)
 {
         struct explained *e = ask(m, o->path, o->second[0] ? o->second : NULL);
+        uint64_t before = n_events(m);
         bool done;
 
         ignore_clear();
         done = order(o) >= 0;
         ignore_run(&m->s);
+        if (done && __builtin_popcount(events) == 1 && !(events & (EV_DELETE | EV_RENAME)))
+                compare_read(m, o, e, events, n_events(m) - before);
         for (unsigned bit = 0; done && bit < EV_N_NAMES; bit++)
                 if (events & (1u << bit))
                         compare(m, o, e, 1u << bit);
