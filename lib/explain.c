@@ -477,6 +477,17 @@ static int explain_event(const struct explainer *x, uint32_t event, struct expla
         return 0;
 }
 
+/* Removal and move raise two events, of the name and of the object: one of both tells it. */
+static void settle_pair(struct explain_event *v, size_t n, uint32_t pair)
+{
+        bool told = false;
+
+        for (size_t i = 0; i < n; i++)
+                told = told || ((v[i].event & pair) && v[i].decision == EXPLAIN_REPORTED);
+        for (size_t i = 0; i < n; i++)
+                v[i].uncovered = v[i].uncovered && !(told && (v[i].event & pair));
+}
+
 static int explain_events(const struct explainer *x)
 {
         const struct explain_scene *s = x->scene;
@@ -486,10 +497,14 @@ static int explain_events(const struct explainer *x)
 
         if (is_root(&s->name.path)) /* nobody makes, moves or removes it */
                 events &= ~(uint32_t)(EV_OF_ENTRY | EV_OF_INODE);
+        if (r < 0)
+                return r;
         x->out->events = v;
         for (unsigned bit = 0; r == 0 && bit < EV_N_NAMES; bit++)
                 if (events & (1u << bit))
                         r = explain_event(x, 1u << bit, &v[x->out->n_events++]);
+        settle_pair(v, x->out->n_events, EV_DELETE | EV_DELETE_SELF);
+        settle_pair(v, x->out->n_events, EV_RENAME | EV_MOVE_SELF);
         return r;
 }
 
