@@ -92,7 +92,25 @@ static void add_place(const json_t *clause, struct strbuf *out)
                 strbuf_addc(out, '-');
 }
 
-static void print_rules(const json_t *name)
+static void join_or_dash(const json_t *object, const char *key, struct strbuf *out)
+{
+        json_join(json_object_get(object, key), ",", out);
+        if (out->len == 0)
+                strbuf_addc(out, '-');
+}
+
+/* The list of a rule; n: how many events this object has, a filesystem's errors among them. */
+static void add_events(const json_t *clause, size_t n, struct strbuf *out)
+{
+        const json_t *events = json_object_get(clause, "events");
+
+        if (n > 2 && json_array_size(events) + 1 >= n)
+                strbuf_adds(out, "every event");
+        else
+                json_join(events, ",", out);
+}
+
+static void print_rules(const json_t *name, size_t n_events)
 {
         _cleanup_table_ struct table t = {};
         size_t i;
@@ -106,7 +124,7 @@ static void print_rules(const json_t *name)
                 strbuf_addf(&kind, "  %s", json_text(clause, "kind"));
                 add_name(clause, &title);
                 add_place(clause, &at);
-                json_join(json_object_get(clause, "events"), ",", &events);
+                add_events(clause, n_events, &events);
                 table_add(&t,
                           (const char *const[]){ strbuf_str(&kind), strbuf_str(&title), strbuf_str(&at),
                                                  strbuf_str(&events), json_text(clause, "state") },
@@ -116,13 +134,6 @@ static void print_rules(const json_t *name)
                 table_print(&t, stdout, NULL, NULL);
         else
                 printf("  no rule speaks of it\n");
-}
-
-static void join_or_dash(const json_t *object, const char *key, struct strbuf *out)
-{
-        json_join(json_object_get(object, key), ",", out);
-        if (out->len == 0)
-                strbuf_addc(out, '-');
 }
 
 static void print_marks(const json_t *name)
@@ -241,7 +252,7 @@ static void print_explanation(const json_t *answer)
 
         json_array_foreach (json_object_get(answer, "paths"), i, name) {
                 print_head(name);
-                print_rules(name);
+                print_rules(name, json_array_size(json_object_get(answer, "events")));
                 print_marks(name);
         }
         if (*json_text(answer, "note"))

@@ -123,18 +123,14 @@ static json_t *mark_json(const struct daemon *d, const struct mark *wanted, cons
 
 static json_t *where_of(const struct daemon *d, const struct mark *m)
 {
-        const struct world *w = d->generation->world;
-        uint32_t fs = world_find_fs(w, m->object.sdev_major, m->object.sdev_minor);
         _cleanup_strbuf_ struct strbuf inside = STRBUF_NULL, path = STRBUF_NULL;
-        const struct handle *h = &m->object.handle;
+        uint32_t fs;
         bool hidden;
 
-        if (fs == WORLD_NONE)
-                return json_null();
-        const struct fan_handle handle = { .fsid = w->fs[fs].fsid, .type = h->type, .len = h->len, .bytes = h->bytes };
-        /* of a file the handle leads to no path */
-        if (resolver_dir(d->street.resolver, &handle, &inside) < 0 ||
-            world_canonical_path(w, fs, strbuf_str(&inside), inside.len, &path, &hidden) < 0)
+        if (until_knows(d->street.until, m))
+                return json_of_text(until_where(d->street.until, m));
+        if (!learn_where(d->street.learn, m, &fs, &inside) ||
+            world_canonical_path(d->generation->world, fs, strbuf_str(&inside), inside.len, &path, &hidden) < 0)
                 return json_null();
         return json_of_text(strbuf_str(&path));
 }
@@ -171,7 +167,6 @@ static void set_learned(const struct daemon *d, json_t *root)
                 if (!markset_find(placed, &m->group, &m->object) && n++ < LEARNED_SHOWN)
                         json_append(learned, learned_json(d, m));
         }
-        resolver_end_batch(d->street.resolver);
         json_set(root, "learned", learned);
         json_set(root, "n_learned", json_of_number(n));
 }
