@@ -171,7 +171,8 @@ static json_t *event_json(const struct answer *a, const struct explain_event *e)
         json_set(o, "event", json_string(vocab_name(e->event)));
         json_set(o, "reported", json_boolean(e->decision == EXPLAIN_REPORTED));
         json_set(o, "decided", json_string(decided(e)));
-        json_set(o, "slot", e->decision == EXPLAIN_KERNEL_IGNORE ? json_string(explain_slot_name(e->slot)) : json_null());
+        json_set(o, "slot",
+                 e->decision == EXPLAIN_KERNEL_IGNORE ? json_string(explain_slot_name(e->slot)) : json_null());
         json_set(o, "by", by_json(a->d, e->by));
         json_set(o, "by_actor", json_boolean(e->by_actor));
         json_set(o, "uncovered", json_boolean(e->uncovered));

@@ -311,7 +311,8 @@ static int answer_explain(void *userdata, const char *path, const char *second, 
 {
         const struct daemon *d = userdata;
         const struct explain_request request = {
-                .street = &d->street, .generation = d->generation, .view = MOUNTS_OF_PID1, .path = path, .second = second,
+                .street = &d->street, .generation = d->generation, .view = MOUNTS_OF_PID1,
+                .path = path, .second = second,
         };
         _cleanup_(explained_freep) struct explained *e = NULL;
 

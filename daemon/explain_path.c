@@ -47,10 +47,12 @@ static int read_marks(const struct marks *marks, struct markset *ret)
         return r;
 }
 
-static const struct mark *find_inode(const struct explained *e, const struct world_fs *fs, const struct handle *handle)
+static const struct mark *find_inode(const struct explained *e, const struct world_fs *fs,
+                                     const struct handle *handle)
 {
         const struct mark_object object = {
-                .kind = MARK_INODE, .sdev_major = fs->sdev_major, .sdev_minor = fs->sdev_minor, .handle = *handle,
+                .kind = MARK_INODE, .sdev_major = fs->sdev_major, .sdev_minor = fs->sdev_minor,
+                .handle = *handle,
         };
 
         return handle->len > 0 ? markset_find(&e->marks, &main_group, &object) : NULL;
@@ -91,7 +93,8 @@ static void find_parent(struct explained *e, const struct world *w, int root_fd,
                 return;
 
         const char *below = strbuf_str(&where) + 1;
-        _cleanup_close_ int fd = openat(root_fd, *below ? below : ".", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        _cleanup_close_ int fd = openat(root_fd, *below ? below : ".",
+                                        O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0 && handle_of(fd, &handle) == 0)
                 n->name.parent = find_inode(e, n->fs, &handle);
 }
@@ -173,7 +176,8 @@ static void set_note(struct explained *e)
         const struct explained_name *n = &e->names[0];
 
         if (e->n_names == 2 && e->names[1].fs != n->fs)
-                e->note = "on two filesystems: rename(2) fails there and mv(1) copies; explain each path by itself";
+                e->note = "on two filesystems: rename(2) fails there and mv(1) copies; "
+                          "explain each path by itself";
         else if (n->fs->class == FS_PSEUDO)
                 e->note = "on a pseudo filesystem: nothing there is watched";
         else if (n->fs->mark_errno != 0)

@@ -24,7 +24,7 @@ struct explained_name {
         const char *told_as;          /* ... of an event of the object alone; NULL: nothing */
         const struct world_fs *fs;
         const struct world_mount *mount;
-        bool assumed;                 /* it does not exist, or its type is not known: taken for what name.type says */
+        bool assumed;                 /* name.type is a guess: it does not exist, or cannot be told */
         struct explain_name name;
 };
 

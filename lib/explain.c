@@ -36,8 +36,9 @@ static void objects_done(struct objects *o)
 /* FAN_REPORT_ flags as daemon/fan_group.c asks for them; limits and queues decide nothing here. */
 static unsigned init_flags(const struct kernel_abilities *k)
 {
-        return FAN_CLASS_NOTIF | (k->target_fid ? FAN_REPORT_DFID_NAME_TARGET : FAN_REPORT_DFID_NAME | FAN_REPORT_FID) |
-               (k->pidfd ? FAN_REPORT_PIDFD : 0);
+        unsigned names = k->target_fid ? FAN_REPORT_DFID_NAME_TARGET : FAN_REPORT_DFID_NAME | FAN_REPORT_FID;
+
+        return FAN_CLASS_NOTIF | names | (k->pidfd ? FAN_REPORT_PIDFD : 0);
 }
 
 static int put(const struct explainer *x, struct interest_group *group, struct interest_object *o,
@@ -61,7 +62,8 @@ static bool same_directory(const struct match_path *a, const struct match_path *
         return len == (size_t)(end_b - b->path) && memcmp(a->path, b->path, len) == 0;
 }
 
-static int place(const struct explainer *x, const struct explain_name *name, bool with_ignores, struct objects *o)
+static int place(const struct explainer *x, const struct explain_name *name, bool with_ignores,
+                 struct objects *o)
 {
         const struct explain_scene *s = x->scene;
         int r;
@@ -96,7 +98,8 @@ static bool is_root(const struct match_path *path)
 }
 
 /* Which groups are told of the event: the hooks of fs/notify/, each called as the operation calls it. */
-static void raise_event(const struct explainer *x, struct objects *o, uint32_t event, struct interest_report *ret)
+static void raise_event(const struct explainer *x, struct objects *o, uint32_t event,
+                        struct interest_report *ret)
 {
         const struct match_path *path = &x->scene->name.path;
         const bool path_event = vocab_to_fan(event) & INTEREST_PATH;
@@ -194,7 +197,9 @@ static enum interest_slot ignored_at(const struct explainer *x, uint32_t event)
                 on_entry.mask = (uint32_t)s->name.parent->mask;
                 on_entry.ignore_mask = (uint32_t)s->name.parent->ignore_mask;
                 on_entry.ignore_new = s->name.parent->ignore_new;
-                return interest_effective_ignore(&on_entry, is_dir, SLOT_INODE) & bit ? SLOT_PARENT : SLOT_NEW_DIR;
+                if (interest_effective_ignore(&on_entry, is_dir, SLOT_INODE) & bit)
+                        return SLOT_PARENT;
+                return SLOT_NEW_DIR;
         }
         for (enum interest_slot slot = SLOT_INODE; slot < SLOT_NEW_DIR; slot++)
                 if (v->refused[slot] & bit)
@@ -264,7 +269,8 @@ static void add_clause(void *userdata, const struct match_clause_seen *seen)
                 .spent = seen->kind == MATCH_IGNORE && c && c->until_modified &&
                          matcher_is_spent(g->matcher, seen->owner),
                 .of_other_type = types != 0 && !(types & l->name->type),
-                .by_actor = seen->kind == MATCH_WATCH ? !actors_empty(&rule->only) : c && !actors_empty(&c->actors),
+                .by_actor = seen->kind == MATCH_WATCH ? !actors_empty(&rule->only)
+                                                      : c && !actors_empty(&c->actors),
         };
 }
 
@@ -333,7 +339,7 @@ static int find_clauses(const struct explainer *x, const struct explain_name *na
         return copy ? 0 : -ENOMEM;
 }
 
-/* The path of a rule for which an event of the object alone is told; behind a rename that may be the new one. */
+/* The path of a rule for which an event of the object alone is told; behind a rename perhaps the new one. */
 static struct match_path told_as(const struct explain_scene *s, uint32_t event)
 {
         if (event == EV_MOVE_SELF && s->new_name && s->new_name->is_rules)
@@ -385,8 +391,8 @@ static const struct explain_clause *first_that_takes_out(const struct explain_vi
         for (size_t i = 0; i < v->n_clauses; i++) {
                 const struct explain_clause *c = &v->clauses[i];
 
-                if (c->kind == MATCH_WATCH || !(c->events & event) || c->spent || c->of_other_type || c->by_actor ||
-                    c->overruled)
+                if (c->kind == MATCH_WATCH || !(c->events & event) || c->spent || c->of_other_type ||
+                    c->by_actor || c->overruled)
                         continue;
                 /* a global ignore says more than an except of one rule */
                 if (!found || (found->kind == MATCH_EXCEPT && c->kind == MATCH_IGNORE))
@@ -473,7 +479,8 @@ static int explain_event(const struct explainer *x, uint32_t event, struct expla
                 e->slot = ignored_at(x, event);
         if (e->decision == EXPLAIN_KERNEL_IGNORE || e->decision == EXPLAIN_USERSPACE)
                 e->by = first_that_takes_out(&x->out->view, event);
-        e->nameless = (event & EV_OF_INODE) && x->scene->name.type != TYPE_DIRECTORY && !told_as(x->scene, event).path;
+        e->nameless = (event & EV_OF_INODE) && x->scene->name.type != TYPE_DIRECTORY &&
+                      !told_as(x->scene, event).path;
         return 0;
 }
 
@@ -491,7 +498,8 @@ static void settle_pair(struct explain_event *v, size_t n, uint32_t pair)
 static int explain_events(const struct explainer *x)
 {
         const struct explain_scene *s = x->scene;
-        uint32_t events = s->new_name ? EV_RENAME | EV_MOVE_SELF : explain_events_of(s->name.type) | EV_FS_ERROR;
+        uint32_t events = s->new_name ? EV_RENAME | EV_MOVE_SELF
+                                      : explain_events_of(s->name.type) | EV_FS_ERROR;
         struct explain_event *v = arena_alloc_array(x->out->arena, EV_N_NAMES, sizeof(*v));
         int r = v ? 0 : -ENOMEM;
 

@@ -15,22 +15,22 @@
 /* A name, and what is there or would be. */
 struct explain_name {
         struct match_path path;
-        uint32_t type;             /* TYPE_ bit of what it leads to; of a name that is not there yet: as what */
+        uint32_t type;             /* TYPE_ bit of what it leads to, or would */
         bool is_rules;             /* a rule follows the object of this path */
         /* paths of rules that lead to the same object, MATCH_PATH_NONE: none.  Another than path; and the one
          * for which events of the object alone are told, which come without a name */
         struct match_path alias, told_as;
-        const struct mark *inode;  /* the main group's on the object, and on the directory that holds the name; */
-        const struct mark *parent; /* NULL: none */
+        /* the main group's on the object, and on the directory that holds the name; NULL: none */
+        const struct mark *inode, *parent;
 };
 
 struct explain_scene {
         const struct generation *generation;
         bool special_untold;           /* interest_kernel: what no probe tells */
         const struct mark *filesystem; /* of the main group; NULL: none */
-        const struct mark *mount;      /* of a group of its own, on the mount the name is reached through; or NULL */
+        const struct mark *mount;      /* of a group of its own, on the mount of the name; NULL: none */
         struct explain_name name;
-        const struct explain_name *new_name; /* only the rename from one to the other; same filesystem; or NULL */
+        const struct explain_name *new_name; /* only the rename to this, on the same filesystem; or NULL */
 };
 
 /* A clause that speaks of a name. */
@@ -56,7 +56,8 @@ struct explain_event {
         uint32_t event;            /* EV_ bit */
         enum explain_decision decision;
         enum interest_slot slot;   /* KERNEL_IGNORE: where the ignore mask is */
-        /* the first clause in the list that takes it out, for KERNEL_IGNORE and USERSPACE; NULL: no rule wants it */
+        /* for KERNEL_IGNORE and USERSPACE, the first clause in the list that takes it out; NULL: no rule
+         * wants it */
         const struct explain_clause *by;
         bool uncovered;            /* a rule wants it and the kernel does not tell: a gap */
         bool nameless;             /* told by the object alone, which no rule follows */
@@ -83,7 +84,7 @@ struct explanation {
         size_t n_events;
 };
 
-/* Uses the matcher's scratch memory.  Returns 0 or -ENOMEM; free with explanation_free(), which accepts NULL. */
+/* Uses the matcher's scratch memory.  Returns 0 or -ENOMEM; explanation_free() accepts NULL. */
 int explain_build(const struct explain_scene *scene, struct explanation **ret);
 void explanation_free(struct explanation *e);
 DEFINE_CLEANUP(struct explanation, explanation_free);

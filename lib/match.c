@@ -458,7 +458,8 @@ int matcher_match(const struct matcher *m, const struct match_query *q, const st
         return w.failed ? -ENOMEM : collect(m->scratch, hits);
 }
 
-void matcher_foreach_clause(const struct matcher *m, const struct match_query *q, match_clause_fn fn, void *userdata)
+void matcher_foreach_clause(const struct matcher *m, const struct match_query *q, match_clause_fn fn,
+                            void *userdata)
 {
         struct match_hits hits = MATCH_HITS_NULL;
         struct walk w = {

@@ -119,7 +119,8 @@ struct match_clause_seen {
         uint32_t events;             /* of the query */
 };
 typedef void (*match_clause_fn)(void *userdata, const struct match_clause_seen *seen);
-void matcher_foreach_clause(const struct matcher *m, const struct match_query *q, match_clause_fn fn, void *userdata);
+void matcher_foreach_clause(const struct matcher *m, const struct match_query *q, match_clause_fn fn,
+                            void *userdata);
 
 /* The shortest coalesce window of these rules (setting where unset), in usec. */
 uint64_t matcher_coalesce_usec(const struct matcher *m, const struct match_hits *hits);

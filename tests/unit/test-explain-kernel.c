@@ -129,7 +129,8 @@ struct machine {
 static struct explained *ask(struct machine *m, const char *path, const char *second)
 {
         const struct explain_request q = {
-                .street = &m->s.street, .generation = m->s.generation, .view = MOUNTS_OWN, .path = path, .second = second,
+                .street = &m->s.street, .generation = m->s.generation, .view = MOUNTS_OWN,
+                .path = path, .second = second,
         };
         struct explained *e;
 
@@ -162,7 +163,8 @@ static bool line_says(const char *line, const char *event, const char *path, con
 static bool was_reported(const struct explained *e, uint32_t event)
 {
         const char *const path = e->names[0].canonical, *const to = e->n_names == 2 ? e->names[1].canonical : NULL;
-        const char *name = vocab_name(event), *told_as = event & (EV_DELETE_SELF | EV_MOVE_SELF) ? e->names[0].told_as : NULL;
+        const char *told_as = event & (EV_DELETE_SELF | EV_MOVE_SELF) ? e->names[0].told_as : NULL;
+        const char *name = vocab_name(event);
         bool found = false;
 
         for (size_t i = 0; i < ignore_n_lines(); i++) {

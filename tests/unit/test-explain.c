@@ -69,7 +69,9 @@ static struct match_path path_of(const struct generation *g, const char *path, s
         if (!path)
                 return MATCH_PATH_NONE;
         uint32_t mount = world_locate(g->world, path, inside);
-        return (struct match_path){ .fs = g->world->mounts[mount].fs, .path = strbuf_str(inside), .len = inside->len };
+        return (struct match_path){
+                .fs = g->world->mounts[mount].fs, .path = strbuf_str(inside), .len = inside->len,
+        };
 }
 
 static struct mark mark_of(const struct ignored *i)
@@ -136,12 +138,14 @@ static void check(const struct explain_case *c)
 #define CHILD_IGNORE (FAN_MODIFY | FAN_CREATE | FAN_ATTRIB | FAN_ONDIR | FAN_EVENT_ON_CHILD)
 
 static const struct explain_case cases[] = {
-        { WATCH, "/srv/f", TYPE_FILE, .expected = "create:w(create,5) rename:w(rename,5) modify:w(content,5,c) attrib:w(attrib,5)" },
+        { WATCH, "/srv/f", TYPE_FILE,
+          .expected = "create:w(create,5) rename:w(rename,5) modify:w(content,5,c) attrib:w(attrib,5)" },
         { WATCH, "/etc/f", TYPE_FILE, .expected = "" },
         { WATCH, "/srv/d", TYPE_DIRECTORY, .expected = "create:w(create,5) rename:w(rename,5) attrib:w(attrib,5)" },
         { WATCH, "/srv/s", TYPE_SYMLINK, .expected = "create:w(create,5) rename:w(rename,5) attrib:w(attrib,5)" },
         /* special files tell of their names only */
-        { WATCH, "/srv/p", TYPE_FIFO, .expected = "create:w(create,5) rename:w(rename,5) modify:read attrib:w(attrib,5)" },
+        { WATCH, "/srv/p", TYPE_FIFO,
+          .expected = "create:w(create,5) rename:w(rename,5) modify:read attrib:w(attrib,5)" },
         /* nobody makes the root of a filesystem */
         { WATCH, "/srv", TYPE_DIRECTORY, .expected = "attrib:w(attrib,5)" },
         /* an ignore with its mark on the directory, and before it has one */
@@ -197,9 +201,11 @@ static void test_events(void **state)
 static void test_clauses(void **state)
 {
         struct generation *g = build(
-                "watch: { w: { path = \"/srv\"; events = \"create\"; except: { e: { path = \"/srv/a\"; type = \"directory\"; }; }; };\n"
+                "watch: { w: { path = \"/srv\"; events = \"create\"; "
+                "except: { e: { path = \"/srv/a\"; type = \"directory\"; }; }; };\n"
                 "v: { path = \"/srv/a\"; events = \"modify\"; only: { user = \"root\"; }; }; };\n"
-                "ignore: { i: { path = \"/srv/a/b\"; scope = \"file\"; until = \"modified\"; }; o: { path = \"/etc\"; }; };");
+                "ignore: { i: { path = \"/srv/a/b\"; scope = \"file\"; until = \"modified\"; }; "
+                "o: { path = \"/etc\"; }; };");
         _cleanup_strbuf_ struct strbuf inside = STRBUF_NULL, out = STRBUF_NULL;
         struct explain_scene scene = { .generation = g };
         struct explanation *e;
