@@ -73,7 +73,10 @@ int main(int argc, char *argv[])
                 const char *name;
                 int (*run)(const char *path, long n);
         } operations[] = {
-                { "write", write_byte }, { "pipe", pipe_byte }, { "eventfd", eventfd_count }, { "churn", churn },
+                { "write", write_byte },
+                { "pipe", pipe_byte },
+                { "eventfd", eventfd_count },
+                { "churn", churn },
         };
 
         for (size_t i = 0; argc == 4 && i < sizeof(operations) / sizeof(operations[0]); i++) {

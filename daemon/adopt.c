@@ -22,13 +22,13 @@
 
 /* As many entries wait for the queue at a time; what is over is recorded without. */
 #define MAX_WAITING 65536u
-#define KEY_MAX (8u + 4u + 128u + 256u)
+#define KEY_MAX     (8u + 4u + 128u + 256u)
 
 struct found {
         uint32_t fs;
         uint32_t events;
         bool is_dir;
-        uint64_t told[2];  /* as is_told() asks for create and changed; 0 = not known */
+        uint64_t told[2]; /* as is_told() asks for create and changed; 0 = not known */
         struct object object;
         size_t path_len;
         char path[];
@@ -38,11 +38,15 @@ struct adopt {
         struct lru *found; /* by directory and name */
         uint64_t left;     /* events queued before the last look and not judged yet */
         struct pipeline *pipeline;
-        bool dropping;     /* what leaves the table is recorded, else it is told by an event */
+        bool dropping; /* what leaves the table is recorded, else it is told by an event */
 };
 
 static const struct actor nobody = {
-        .uid = ID_UNKNOWN, .euid = ID_UNKNOWN, .gid = ID_UNKNOWN, .egid = ID_UNKNOWN, .loginuid = ID_UNKNOWN,
+        .uid = ID_UNKNOWN,
+        .euid = ID_UNKNOWN,
+        .gid = ID_UNKNOWN,
+        .egid = ID_UNKNOWN,
+        .loginuid = ID_UNKNOWN,
 };
 
 static void hold_found(struct pipeline *p, const struct found *f)
@@ -165,9 +169,15 @@ static uint32_t events_since(const struct statx *stx, uint64_t since)
 static struct object object_of(const struct statx *stx)
 {
         return (struct object){
-                .known = true, .type = vocab_type_of_mode(stx->stx_mode),
-                .dev_major = stx->stx_dev_major, .dev_minor = stx->stx_dev_minor, .ino = stx->stx_ino,
-                .mode = stx->stx_mode, .uid = stx->stx_uid, .gid = stx->stx_gid, .size = stx->stx_size,
+                .known = true,
+                .type = vocab_type_of_mode(stx->stx_mode),
+                .dev_major = stx->stx_dev_major,
+                .dev_minor = stx->stx_dev_minor,
+                .ino = stx->stx_ino,
+                .mode = stx->stx_mode,
+                .uid = stx->stx_uid,
+                .gid = stx->stx_gid,
+                .size = stx->stx_size,
                 .nlink = stx->stx_nlink,
         };
 }
@@ -182,7 +192,10 @@ static struct found *make_found(const struct match_path *path, const char *name,
         if (!f)
                 return NULL;
         *f = (struct found){
-                .fs = path->fs, .events = events, .is_dir = S_ISDIR(stx->stx_mode), .object = object_of(stx),
+                .fs = path->fs,
+                .events = events,
+                .is_dir = S_ISDIR(stx->stx_mode),
+                .object = object_of(stx),
         };
         memcpy(f->path, path->path, path->len);
         f->path_len = path->len;
@@ -196,9 +209,10 @@ static struct found *make_found(const struct match_path *path, const char *name,
         return f;
 }
 
-/* File times tick: what happened just before a mark was placed looks as if it had happened after, but was told. */
-static uint32_t told_before(const struct pipeline *p, int dir_fd, const struct fan_handle *dir, const char *name,
-                            uint64_t hashes[static 2])
+/* File times tick: what happened just before a mark was placed looks as if it had happened after, but was
+ * told. */
+static uint32_t told_before(const struct pipeline *p, int dir_fd, const struct fan_handle *dir,
+                            const char *name, uint64_t hashes[static 2])
 {
         static const uint32_t events[] = { EV_CREATE, EV_CHANGED };
         uint32_t told_events = 0;
@@ -224,24 +238,29 @@ static uint32_t told_before(const struct pipeline *p, int dir_fd, const struct f
 
 #define ASKED (STATX_BASIC_STATS | STATX_BTIME)
 
-static void look_at_entry(struct pipeline *p, int dir_fd, const struct fan_handle *dir, const struct match_path *path,
-                          const char *name, uint64_t since)
+static void look_at_entry(struct pipeline *p, int dir_fd, const struct fan_handle *dir,
+                          const struct match_path *path, const char *name, uint64_t since)
 {
         uint8_t key[KEY_MAX];
+        size_t key_len = key_of(dir, name, strlen(name), key);
         struct statx stx;
         struct found *f;
         uint64_t hashes[2] = {};
         uint32_t events;
 
+        /* found by the look before, and held against the queue already */
+        if (lru_get(p->adopt->found, key, key_len))
+                return;
         if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, ASKED, &stx) < 0)
                 return;
         events = events_since(&stx, since);
         if (events != 0)
                 events &= ~told_before(p, dir_fd, dir, name, hashes);
         f = events != 0 ? make_found(path, name, &stx, events) : NULL;
-        if (f)
-                memcpy(f->told, hashes, sizeof(hashes));
-        if (f && lru_put(p->adopt->found, key, key_of(dir, name, strlen(name), key), f, 1) < 0) {
+        if (!f)
+                return;
+        memcpy(f->told, hashes, sizeof(hashes));
+        if (lru_put(p->adopt->found, key, key_len, f, 1) < 0) {
                 hold_found(p, f);
                 free(f);
         }

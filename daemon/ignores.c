@@ -80,7 +80,8 @@ static void follow_rename(struct pipeline *p, const struct sight *s)
                 return;
         }
         if (s->query.is_dir || learn_has(p->params.learn, s->object))
-                learn_moved(p->params.learn, s->object, s->query.is_dir, &s->query.old_path, look_there, &place);
+                learn_moved(p->params.learn, s->object, s->query.is_dir, &s->query.old_path, look_there,
+                            &place);
 }
 
 void ignores_follow(struct pipeline *p, const struct sight *s)

@@ -69,7 +69,9 @@ bool learn_object_of(const struct learn *l, const struct fan_handle *h, struct m
                 return false;
         f = &l->generation->world->fs[fs];
         *ret = (struct mark_object){
-                .kind = MARK_INODE, .sdev_major = f->sdev_major, .sdev_minor = f->sdev_minor,
+                .kind = MARK_INODE,
+                .sdev_major = f->sdev_major,
+                .sdev_minor = f->sdev_minor,
                 .handle = { .type = h->type, .len = h->len },
         };
         memcpy(ret->handle.bytes, h->bytes, h->len);
@@ -264,16 +266,20 @@ static void learn(struct learn *l, struct learned *e, const struct mark *m, uint
 
         e->epoch = epoch;
         e->evictable = l->params.evictable && e->kind == LEARNED_DIR;
-        _cleanup_close_ int fd = resolver_open(l->params.resolver, &h, e->kind == LEARNED_DIR ? O_DIRECTORY : 0);
+        _cleanup_close_ int fd =
+                        resolver_open(l->params.resolver, &h, e->kind == LEARNED_DIR ? O_DIRECTORY : 0);
         if (fd < 0)
                 return;
         if (e->kind == LEARNED_FILE && (fstat(fd, &st) < 0 || st.st_nlink != 1))
                 return; /* the other name may be watched */
         r = learn_place(l, e, fd, m);
-        if (r < 0)
-                note_error(l, r);
-        else
+        if (r == 0) {
                 l->params.counters->ignores_learned++;
+                return;
+        }
+        note_error(l, r);
+        if (l->error != 0)
+                learn_forget(l, e); /* tried again when the shortage may be over */
 }
 
 void learn_dir(struct learn *l, const struct fan_handle *dir, const struct match_path *path, uint64_t events,
@@ -287,7 +293,8 @@ void learn_dir(struct learn *l, const struct fan_handle *dir, const struct match
                 renew(l, e, events, epoch);
                 return;
         }
-        if (!learn_allowed(l, path->fs) || is_short(l) || unwanted_in_dir(l->generation->matcher, path, &u) < 0)
+        if (!learn_allowed(l, path->fs) || is_short(l) ||
+            unwanted_in_dir(l->generation->matcher, path, &u) < 0)
                 return;
         e = learn_enter(l, dir, path);
         if (!e)
@@ -297,8 +304,8 @@ void learn_dir(struct learn *l, const struct fan_handle *dir, const struct match
                 learn(l, e, &m, epoch);
 }
 
-void learn_file(struct learn *l, const struct fan_handle *file, const struct match_path *path, uint64_t events,
-                uint64_t epoch)
+void learn_file(struct learn *l, const struct fan_handle *file, const struct match_path *path,
+                uint64_t events, uint64_t epoch)
 {
         struct learned *e = learn_look_up(l, file);
         struct mark m = {};
@@ -308,7 +315,8 @@ void learn_file(struct learn *l, const struct fan_handle *file, const struct mat
                 renew(l, e, events, epoch);
                 return;
         }
-        if (!learn_allowed(l, path->fs) || is_short(l) || !unwanted_is_named_file(l->generation->matcher, path) ||
+        if (!learn_allowed(l, path->fs) || is_short(l) ||
+            !unwanted_is_named_file(l->generation->matcher, path) ||
             unwanted_of_file(l->generation->matcher, path, &u) < 0)
                 return;
         e = learn_enter(l, file, path);
@@ -372,7 +380,10 @@ bool learn_where(const struct learn *l, const struct mark *actual, uint32_t *ret
 void learn_status(const struct learn *l, struct learn_status *ret)
 {
         *ret = (struct learn_status){
-                .dirs = l->n[LEARNED_DIR], .files = l->n[LEARNED_FILE], .max = l->max, .error = l->error,
+                .dirs = l->n[LEARNED_DIR],
+                .files = l->n[LEARNED_FILE],
+                .max = l->max,
+                .error = l->error,
         };
 }
 
@@ -385,8 +396,11 @@ bool learn_find(const struct learn *l, uint64_t fsid, const char *path, size_t l
         if (!e || !learn_has_mark(e))
                 return false;
         *ret = (struct mark){
-                .mask = e->mask, .ignore_mask = e->ignore_mask, .ignore_surv = true,
-                .ignore_new = l->generation->world->kernel.ignore, .evictable = e->evictable,
+                .mask = e->mask,
+                .ignore_mask = e->ignore_mask,
+                .ignore_surv = true,
+                .ignore_new = l->generation->world->kernel.ignore,
+                .evictable = e->evictable,
         };
         return learn_object_of(l, &h, &ret->object);
 }

@@ -27,7 +27,7 @@ struct learn_params {
         uint64_t (*monotonic_usec)(void);
         uint64_t (*file_usec)(void); /* the clock of file times, CLOCK_REALTIME_COARSE */
         size_t max_marks;
-        bool evictable;     /* FAN_MARK_EVICTABLE is there; else fewer marks are placed, which pin their inodes */
+        bool evictable; /* FAN_MARK_EVICTABLE is there; else fewer marks are placed, which pin their inodes */
 };
 int learn_new(const struct learn_params *params, struct learn **ret);
 /* The marks stay with their group. */
@@ -52,8 +52,8 @@ void learn_set_generation(struct learn *l, const struct generation *g);
 void learn_dir(struct learn *l, const struct fan_handle *dir, const struct match_path *path, uint64_t events,
                uint64_t epoch);
 /* ... of an object that an ignore names as a file. */
-void learn_file(struct learn *l, const struct fan_handle *file, const struct match_path *path, uint64_t events,
-                uint64_t epoch);
+void learn_file(struct learn *l, const struct fan_handle *file, const struct match_path *path,
+                uint64_t events, uint64_t epoch);
 /* The path of a rule leads to this object now, or the object's names are others. */
 void learn_names(struct learn *l, const struct fan_handle *object, const struct match_path *rule_path);
 
@@ -66,8 +66,8 @@ struct learn_lost {
 };
 typedef void (*learn_lost_fn)(void *userdata, const struct learn_lost *lost);
 /* An object, with all below it, has left old_path (its path NULL: nobody knows where it was). */
-void learn_moved(struct learn *l, const struct fan_handle *object, bool is_dir, const struct match_path *old_path,
-                 learn_lost_fn fn, void *userdata);
+void learn_moved(struct learn *l, const struct fan_handle *object, bool is_dir,
+                 const struct match_path *old_path, learn_lost_fn fn, void *userdata);
 /* The object has another name, or may have: an ignore mark on it as a file goes, since that name may be
  * watched. */
 void learn_linked(struct learn *l, const struct fan_handle *object, learn_lost_fn fn, void *userdata);
@@ -91,7 +91,7 @@ bool learn_where(const struct learn *l, const struct mark *actual, uint32_t *ret
 struct learn_status {
         size_t dirs, files; /* with a mark that was learned */
         size_t max;
-        int error;          /* positive errno of the shortage for which no more are placed now, or 0 */
+        int error; /* positive errno of the shortage for which no more are placed now, or 0 */
 };
 void learn_status(const struct learn *l, struct learn_status *ret);
 /* The learned mark of a directory by its path; false when there is none. */

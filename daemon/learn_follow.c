@@ -33,7 +33,9 @@ static bool take_child_bits(void *arg, void *value)
 /* A rule's object has other names: events under them bring what the rule wants. */
 static void link_appeared(struct learn *l, uint32_t fs, uint64_t fsid, uint32_t wanted)
 {
-        struct correction c = { .l = l, .fs = fs, .fsid = fsid, .bits = vocab_to_fan(wanted & UNWANTED_CHILD) };
+        struct correction c = {
+                .l = l, .fs = fs, .fsid = fsid, .bits = vocab_to_fan(wanted & UNWANTED_CHILD)
+        };
 
         if ((l->terms[fs].linked & wanted) == wanted)
                 return;
@@ -96,7 +98,9 @@ static void collect(void *userdata, void *value)
 static void lose(struct learn *l, struct learned *e, size_t skip, learn_lost_fn fn, void *userdata)
 {
         const struct fan_handle h = learn_handle_of(e);
-        struct learn_lost lost = { .handle = &h, .is_dir = e->kind == LEARNED_DIR, .placed_usec = e->placed_usec };
+        struct learn_lost lost = { .handle = &h,
+                                   .is_dir = e->kind == LEARNED_DIR,
+                                   .placed_usec = e->placed_usec };
         bool ignored = e->ignore_mask != 0;
 
         strbuf_reset(&l->scratch);
@@ -125,8 +129,8 @@ static void lose_below(struct learn *l, const struct dirtree_node *node, learn_l
                 learn_reset(l);
 }
 
-void learn_moved(struct learn *l, const struct fan_handle *object, bool is_dir, const struct match_path *old_path,
-                 learn_lost_fn fn, void *userdata)
+void learn_moved(struct learn *l, const struct fan_handle *object, bool is_dir,
+                 const struct match_path *old_path, learn_lost_fn fn, void *userdata)
 {
         struct learned *own = learn_look_up(l, object);
         const struct dirtree_node *node;
@@ -239,8 +243,8 @@ static bool does_not_fit(void *arg, void *value)
         dirtree_path(e->node, &c->l->scratch);
         path.path = strbuf_str(&c->l->scratch);
         path.len = c->l->scratch.len;
-        r = e->kind == LEARNED_DIR ? unwanted_in_dir(c->after->matcher, &path, &u) :
-                                     unwanted_of_file(c->after->matcher, &path, &u);
+        r = e->kind == LEARNED_DIR ? unwanted_in_dir(c->after->matcher, &path, &u)
+                                   : unwanted_of_file(c->after->matcher, &path, &u);
         if (r < 0 || strbuf_failed(&c->l->scratch))
                 return true;
         if (e->kind == LEARNED_DIR)
@@ -287,15 +291,17 @@ static void enter_planned(struct learn *l, const struct mark *m)
         uint32_t fs = world_find_fs(w, m->object.sdev_major, m->object.sdev_minor);
         const struct world_path *p = NULL;
         struct fan_handle h = {
-                .type = m->object.handle.type, .len = m->object.handle.len, .bytes = m->object.handle.bytes,
+                .type = m->object.handle.type,
+                .len = m->object.handle.len,
+                .bytes = m->object.handle.bytes,
         };
         struct match_path path = { .fs = fs };
         struct learned *e;
 
         for (uint32_t i = 0; fs != WORLD_NONE && !p && i < w->n_paths; i++)
                 if (w->paths[i].handle.len == h.len && w->paths[i].handle.type == h.type &&
-                    memcmp(w->paths[i].handle.bytes, h.bytes, h.len) == 0 && w->paths[i].mount != WORLD_NONE &&
-                    w->mounts[w->paths[i].mount].fs == fs)
+                    memcmp(w->paths[i].handle.bytes, h.bytes, h.len) == 0 &&
+                    w->paths[i].mount != WORLD_NONE && w->mounts[w->paths[i].mount].fs == fs)
                         p = &w->paths[i];
         if (!p || !w->fs[fs].fsid_known)
                 return;
@@ -311,7 +317,9 @@ static void enter_planned(struct learn *l, const struct mark *m)
         if (!e)
                 return;
         e->planned = true;
-        e->kind = p->type == TYPE_DIRECTORY ? LEARNED_DIR : m->ignore_mask != 0 ? LEARNED_FILE : LEARNED_OBJECT;
+        e->kind = p->type == TYPE_DIRECTORY ? LEARNED_DIR
+                  : m->ignore_mask != 0     ? LEARNED_FILE
+                                            : LEARNED_OBJECT;
         e->mask = m->mask;
         e->ignore_mask = m->ignore_mask;
         e->placed_usec = l->params.file_usec();

@@ -15,12 +15,16 @@ struct learned {
         struct dirtree_node *node;
         uint64_t mask, ignore_mask; /* placed; both 0: nothing can be ignored here */
         uint64_t epoch;
-        uint64_t placed_usec;       /* on the clock of file times, not later than that */
+        uint64_t placed_usec;            /* on the clock of file times, not later than that */
         uint64_t renew_usec, pause_usec; /* monotonic */
-        enum { LEARNED_DIR, LEARNED_FILE, LEARNED_OBJECT } kind; /* OBJECT: a rule's own, for its attrib alone */
-        bool planned;               /* in the plan's marks: pinned */
+        enum {
+                LEARNED_DIR,
+                LEARNED_FILE,
+                LEARNED_OBJECT
+        } kind;       /* OBJECT: a rule's own, for its attrib alone */
+        bool planned; /* in the plan's marks: pinned */
         bool evictable;
-        bool gone;                  /* no call is needed to forget it */
+        bool gone; /* no call is needed to forget it */
         uint64_t fsid;
         int32_t type;
         uint32_t len;

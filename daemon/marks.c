@@ -357,25 +357,20 @@ static int read_actual(struct marks *m, struct markset *ret)
                 for (size_t k = 0; r == 0 && k < one.n; k++) {
                         const struct mark *actual = &one.marks[k];
                         const struct mark *known = markset_find(&m->placed, &actual->group, &actual->object);
-                        struct mark *mark;
-                        char *where;
+                        struct mark mark = *actual;
 
-                        r = markset_get(&all, &actual->group, &actual->object, known ? known->where : "",
-                                        &mark);
-                        if (r < 0)
-                                break;
-                        where = mark->where;
-                        *mark = *actual;
-                        mark->where = where;
-                        mark->may_hang = known && known->may_hang;
+                        mark.where = known ? known->where : actual->where;
+                        mark.may_hang = known && known->may_hang;
                         if (known && same_mark(known, actual))
-                                mark->mask = known->mask;
+                                mark.mask = known->mask;
+                        r = markset_append(&all, &mark);
                 }
         }
         if (r < 0) {
                 markset_done(&all);
                 return r;
         }
+        markset_sort(&all);
         *ret = all;
         return 0;
 }

@@ -9,13 +9,13 @@
 
 struct armed {
         struct armed *next;
-        uint32_t ignore;      /* index in the rules in force */
+        uint32_t ignore; /* index in the rules in force */
         char *name, *path;
         struct mark_object object;
         uint64_t fsid;
         uint64_t bits;
         enum until_state state;
-        bool asks_close;      /* its mask asks for close_write, which the filesystem's does not */
+        bool asks_close; /* its mask asks for close_write, which the filesystem's does not */
         bool kept;
 };
 
@@ -68,8 +68,13 @@ static struct fan_handle handle_of(const struct armed *a)
 static int call(struct until *u, const struct armed *a, int fd, bool add, bool ignore, uint64_t bits)
 {
         const struct mark_op op = {
-                .group = { .kind = GROUP_MAIN }, .object = a->object, .add = add, .ignore = ignore,
-                .ignore_new = ignore && u->generation->world->kernel.ignore, .bits = bits, .where = a->path,
+                .group = { .kind = GROUP_MAIN },
+                .object = a->object,
+                .add = add,
+                .ignore = ignore,
+                .ignore_new = ignore && u->generation->world->kernel.ignore,
+                .bits = bits,
+                .where = a->path,
         };
 
         return marks_at(u->params.marks, &op, fd);
@@ -120,7 +125,8 @@ static void take_off(struct until *u, struct armed *a)
         a->state = UNTIL_NONE;
 }
 
-static void take_off_where(struct until *u, bool (*goes)(const struct armed *a, const void *arg), const void *arg)
+static void take_off_where(struct until *u, bool (*goes)(const struct armed *a, const void *arg),
+                           const void *arg)
 {
         for (struct armed **link = &u->armed; *link;) {
                 struct armed *a = *link;
@@ -142,7 +148,8 @@ static bool same_object(const struct armed *a, const struct mark_object *o)
         return mark_object_compare(&a->object, o) == 0;
 }
 
-static struct armed *find(struct until *u, const struct clause *ignore, const char *path, const struct mark_object *o)
+static struct armed *find(struct until *u, const struct clause *ignore, const char *path,
+                          const struct mark_object *o)
 {
         struct armed *a = u->armed;
 
@@ -181,8 +188,10 @@ static void arm(struct until *u, const struct generation *g, const struct plan_i
         const struct world_path *p = world_find_path(g->world, planned->path);
         uint32_t ignore = (uint32_t)(planned->ignore - g->rules->ignores), fs = g->world->mounts[p->mount].fs;
         const struct mark_object object = {
-                .kind = MARK_INODE, .sdev_major = g->world->fs[fs].sdev_major,
-                .sdev_minor = g->world->fs[fs].sdev_minor, .handle = p->handle,
+                .kind = MARK_INODE,
+                .sdev_major = g->world->fs[fs].sdev_major,
+                .sdev_minor = g->world->fs[fs].sdev_minor,
+                .handle = p->handle,
         };
         const struct match_path path = { .fs = fs, .path = p->inside, .len = strlen(p->inside) };
         struct ignore_terms terms;

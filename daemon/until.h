@@ -38,7 +38,8 @@ void until_spend(struct until *u, uint32_t ignore);
 enum until_state { UNTIL_NONE, UNTIL_PLACED, UNTIL_PENDING };
 /* Of the ignore of this index at this path of its. */
 enum until_state until_state(const struct until *u, uint32_t ignore, const char *path);
-const char *until_state_name(enum until_state s); /* "in userspace", "in the kernel", "pending: open for writing" */
+const char *
+until_state_name(enum until_state s); /* "in userspace", "in the kernel", "pending: open for writing" */
 
 /* Is this mark one of ours?  Its ignore mask may be cleared already. */
 bool until_knows(const struct until *u, const struct mark *actual);

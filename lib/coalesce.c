@@ -12,11 +12,13 @@
 #define ANSWER_USEC USEC_PER_SEC            /* an event this soon after a record of ours may be its answer */
 #define BURST_GAP_USEC (200 * USEC_PER_MSEC)
 #define BURST_USEC (500 * USEC_PER_MSEC)    /* ... unless records have been coming for longer, with no such gap */
-#define FEW_EVENTS 16                       /* more in one window are not answers */
+#define FEW_EVENTS 16                       /* more in a short window are not answers */
 #define CHAIN_MIN 8                         /* windows in a row */
 /* What a chain gets at least: long enough to see whether anything comes that answers nothing. */
 #define PROBE_USEC (3 * ANSWER_USEC)
 #define STRETCH_MAX_USEC (60 * USEC_PER_SEC)
+/* A forwarder with much in hand looks like a busy writer: who was let off is asked again. */
+#define EXEMPT_USEC (60 * USEC_PER_SEC)
 
 /* Without coalescing, feedback shows as one key that makes up most of the events: of one
  * second when the loop is fast, of several when it is slow. */
@@ -55,7 +57,7 @@ struct window {
         bool forced;                /* longer than was asked for */
         bool own_account;           /* an event of this window was no answer */
         bool announced;             /* this chain was called feedback once */
-        bool exempt;                /* no feedback: the probe was full of events */
+        uint64_t exempt_until_usec; /* no feedback: the probe was full of events */
         struct share second, steady; /* while coalescing is off: this second's, and all without a pause */
 
         uint64_t start_ticks, rules;
@@ -323,10 +325,10 @@ static void open_window(struct coalescer *c, struct window *w, uint64_t asked_us
         heap_insert(c, w);
 }
 
-/* Nothing but answers, and few of them. */
+/* Nothing but answers, and few of them; a probe is long enough for what a forwarder still had in hand. */
 static bool is_quiet(const struct window *w)
 {
-        return !w->own_account && w->merged > 0 && w->merged <= FEW_EVENTS;
+        return !w->own_account && w->merged > 0 && (w->forced || w->merged <= FEW_EVENTS);
 }
 
 /* The first event after a window: is it the answer to the record that closed it?
@@ -372,7 +374,7 @@ static void report(struct coalescer *c, struct window *w, const struct coalesce_
         if (w->merged > 0)
                 continue_chain(w, o->now_usec);
         if (o->window_usec == 0 && w->chain == 0) {
-                if (w->exempt || !count_uncoalesced(c, w, o->now_usec)) {
+                if (o->now_usec < w->exempt_until_usec || !count_uncoalesced(c, w, o->now_usec)) {
                         refresh(c, w, o->now_usec);
                         return;
                 }
@@ -387,7 +389,7 @@ static void end_chain(struct coalescer *c, struct window *w, const struct coales
         w->chain = 0;
         w->announced = false;
         w->own_account = true;
-        w->exempt = o->window_usec == 0;
+        w->exempt_until_usec = o->window_usec == 0 ? o->now_usec + EXEMPT_USEC : 0;
         w->deadline_usec = MIN_OF(w->deadline_usec, MAX_OF(w->opened_usec + o->window_usec, o->now_usec));
         heap_settle(c, w);
 }
@@ -401,9 +403,11 @@ static void merge(struct coalescer *c, struct window *w, const struct coalesce_o
                 w->first_stamp = o->stamp_usec;
         w->last_stamp = o->stamp_usec;
         w->events |= o->events;
-        if (offset > w->length_usec / 4 && !answer)
+        if (answer)
+                return;
+        if (offset > w->length_usec / (w->forced ? 2 : 4))
                 w->own_account = true;
-        if (w->forced && (w->merged > FEW_EVENTS || (offset > w->length_usec / 4 * 3 && !answer)))
+        if (w->forced && offset > w->length_usec / 4 * 3)
                 end_chain(c, w, o);
 }
 
@@ -456,7 +460,7 @@ static void rest(struct coalescer *c, struct window *w, uint64_t now)
 {
         heap_remove(c, w);
         w->state = WINDOW_IDLE;
-        w->forget_usec = now + (w->exempt ? COUNT_USEC : ANSWER_USEC);
+        w->forget_usec = now + ANSWER_USEC;
         list_push(&c->idle, w);
 }
 

@@ -93,15 +93,18 @@ static void grow(struct dirtree *t)
         t->n_buckets = more;
 }
 
-static struct dirtree_node *make(struct dirtree *t, struct dirtree_node *parent, uint64_t fsid, const char *name,
-                                 size_t len)
+static struct dirtree_node *make(struct dirtree *t, struct dirtree_node *parent, uint64_t fsid,
+                                 const char *name, size_t len)
 {
         struct dirtree_node *n = malloc(sizeof(*n) + len), **bucket;
 
         if (!n)
                 return NULL;
         *n = (struct dirtree_node){
-                .parent = parent, .fsid = fsid, .hash = hash_of(parent, fsid, name, len), .len = (uint32_t)len,
+                .parent = parent,
+                .fsid = fsid,
+                .hash = hash_of(parent, fsid, name, len),
+                .len = (uint32_t)len,
         };
         memcpy(n->name, name, len);
         if (parent) {
@@ -119,8 +122,8 @@ static struct dirtree_node *make(struct dirtree *t, struct dirtree_node *parent,
         return n;
 }
 
-static struct dirtree_node *walk(const struct dirtree *t, struct dirtree *maker, uint64_t fsid, const char *path,
-                                 size_t len)
+static struct dirtree_node *walk(const struct dirtree *t, struct dirtree *maker, uint64_t fsid,
+                                 const char *path, size_t len)
 {
         struct dirtree_node *n = find(t, NULL, fsid, "", 0), *above = NULL;
 

@@ -118,6 +118,43 @@ int markset_get(struct markset *s, const struct group_key *group, const struct m
         return 0;
 }
 
+int markset_append(struct markset *s, const struct mark *mark)
+{
+        char *copy = strdup(mark->where);
+
+        if (!copy || make_room(s) < 0) {
+                free(copy);
+                return -ENOMEM;
+        }
+        s->marks[s->n] = *mark;
+        s->marks[s->n++].where = copy;
+        return 0;
+}
+
+static int compare_marks(const void *a, const void *b)
+{
+        const struct mark *x = a, *y = b;
+        int c = group_key_compare(&x->group, &y->group);
+
+        return c != 0 ? c : mark_object_compare(&x->object, &y->object);
+}
+
+void markset_sort(struct markset *s)
+{
+        size_t kept = 0;
+
+        if (s->n == 0)
+                return;
+        qsort(s->marks, s->n, sizeof(*s->marks), compare_marks);
+        for (size_t i = 1; i < s->n; i++) {
+                if (compare_marks(&s->marks[kept], &s->marks[i]) == 0)
+                        free(s->marks[i].where);
+                else
+                        s->marks[++kept] = s->marks[i];
+        }
+        s->n = kept + 1;
+}
+
 void markset_remove(struct markset *s, struct mark *mark)
 {
         size_t place = (size_t)(mark - s->marks);

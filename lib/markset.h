@@ -49,6 +49,9 @@ struct mark *markset_find(const struct markset *s, const struct group_key *group
  * Returns 0 or -ENOMEM. */
 int markset_get(struct markset *s, const struct group_key *group, const struct mark_object *object,
                 const char *where, struct mark **ret);
+/* For many at once: appends copies in any order, where included, then sorts; of equal ones one stays. */
+int markset_append(struct markset *s, const struct mark *mark);
+void markset_sort(struct markset *s);
 void markset_remove(struct markset *s, struct mark *mark);
 int markset_copy(const struct markset *from, struct markset *ret);
 struct strbuf;

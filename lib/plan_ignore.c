@@ -19,7 +19,9 @@ bool plan_sees_moves(uint64_t requested)
 static struct mark *filesystem_mark(const struct plan *plan, const struct world_fs *fs)
 {
         const struct mark_object object = {
-                .kind = MARK_FILESYSTEM, .sdev_major = fs->sdev_major, .sdev_minor = fs->sdev_minor,
+                .kind = MARK_FILESYSTEM,
+                .sdev_major = fs->sdev_major,
+                .sdev_minor = fs->sdev_minor,
         };
 
         return markset_find(&plan->wanted, &main_group, &object);
@@ -32,8 +34,8 @@ uint64_t plan_requested(const struct plan *plan, const struct world *world, uint
         return mark ? mark->mask : 0;
 }
 
-int plan_ignore_terms(const struct plan *plan, const struct settings *settings, const struct matcher *m, uint32_t fs,
-                      struct ignore_terms *ret)
+int plan_ignore_terms(const struct plan *plan, const struct settings *settings, const struct matcher *m,
+                      uint32_t fs, struct ignore_terms *ret)
 {
         const struct world *world = matcher_world(m);
         struct ignore_terms t = {
@@ -102,7 +104,10 @@ static void note(struct ignorer *g, const struct clause *ignore, const char *pat
                  const char *reason)
 {
         g->plan->ignores[g->plan->n_ignores++] = (struct plan_ignore){
-                .ignore = ignore, .path = path, .done = done, .reason = reason,
+                .ignore = ignore,
+                .path = path,
+                .done = done,
+                .reason = reason,
         };
 }
 
@@ -110,7 +115,10 @@ static struct mark *get_mark(struct ignorer *g, const struct world_path *p)
 {
         const struct world_fs *fs = &g->world->fs[g->world->mounts[p->mount].fs];
         const struct mark_object object = {
-                .kind = MARK_INODE, .sdev_major = fs->sdev_major, .sdev_minor = fs->sdev_minor, .handle = p->handle,
+                .kind = MARK_INODE,
+                .sdev_major = fs->sdev_major,
+                .sdev_minor = fs->sdev_minor,
+                .handle = p->handle,
         };
         struct mark *mark;
 
@@ -157,8 +165,9 @@ static void place_dir(struct ignorer *g, const struct clause *ignore, const stru
         plan_ignore_dir(&g->terms[fs], u.events, &planned);
         if (planned.ignore_mask == 0) {
                 note(g, ignore, p->path, IGNORE_IN_USERSPACE,
-                     u.reason == UNWANTED_ANCESTOR ? "a rule's path lies below: its directory must be seen" :
-                                                     "all that is asked for on its filesystem is wanted there");
+                     u.reason == UNWANTED_ANCESTOR
+                                     ? "a rule's path lies below: its directory must be seen"
+                                     : "all that is asked for on its filesystem is wanted there");
                 return;
         }
         mark = get_mark(g, p);
@@ -189,7 +198,8 @@ static void place_file(struct ignorer *g, const struct clause *ignore, const str
         }
         plan_ignore_file(&g->terms[fs], u.events, &planned);
         if (planned.ignore_mask == 0) {
-                note(g, ignore, p->path, IGNORE_IN_USERSPACE, "all that is asked for on its filesystem is wanted of it");
+                note(g, ignore, p->path, IGNORE_IN_USERSPACE,
+                     "all that is asked for on its filesystem is wanted of it");
                 return;
         }
         mark = get_mark(g, p);
@@ -325,7 +335,11 @@ int plan_ignores(struct plan *plan, const struct rules *rules, const struct sett
                  const struct matcher *m)
 {
         struct ignorer g = {
-                .plan = plan, .rules = rules, .settings = settings, .world = matcher_world(m), .m = m,
+                .plan = plan,
+                .rules = rules,
+                .settings = settings,
+                .world = matcher_world(m),
+                .m = m,
         };
         int r = begin(&g);
 

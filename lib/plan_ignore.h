@@ -26,14 +26,15 @@ uint64_t plan_requested(const struct plan *plan, const struct world *world, uint
 
 /* What an ignore mark is made of, beside what is unwanted there. */
 struct ignore_terms {
-        uint64_t requested; /* plan_requested(): only that; an ignore nobody asks for costs and saves nothing */
+        uint64_t requested; /* plan_requested(): only that; an ignore nobody asks for costs and saves nothing
+                             */
         uint32_t linked;    /* unwanted_linked(): child events that may be another name's */
         bool keep_exec;     /* program starts are read for attribution */
         bool ignore_new;    /* FAN_MARK_IGNORE is there */
 };
 /* The terms of a filesystem under this plan.  0 or -ENOMEM. */
-int plan_ignore_terms(const struct plan *plan, const struct settings *settings, const struct matcher *m, uint32_t fs,
-                      struct ignore_terms *ret);
+int plan_ignore_terms(const struct plan *plan, const struct settings *settings, const struct matcher *m,
+                      uint32_t fs, struct ignore_terms *ret);
 /* Fills mask, ignore_mask, ignore_new and ignore_surv of a directory's or a file's mark;
  * ignore_mask 0 = there is nothing to ignore. */
 void plan_ignore_dir(const struct ignore_terms *t, uint32_t unwanted, struct mark *mark);

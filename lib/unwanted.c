@@ -11,10 +11,10 @@
 struct bound {
         const struct matcher *m;
         const struct match_path *dir;
-        const char *rel;   /* the directory's path below the node */
-        size_t rel_len;    /* 0 = it is the node */
+        const char *rel; /* the directory's path below the node */
+        size_t rel_len;  /* 0 = it is the node */
         struct strbuf joined;
-        uint32_t ignored;  /* of every child, whatever its name and type */
+        uint32_t ignored; /* of every child, whatever its name and type */
         bool failed;
 };
 
@@ -57,7 +57,8 @@ static void take(struct bound *b, const struct match_entry *e, bool certain)
 }
 
 /* What an anchored pattern is compared with: the path below the clause's path. */
-static const char *candidate(struct bound *b, const struct match_entry *e, const struct pattern *p, size_t *ret_len)
+static const char *candidate(struct bound *b, const struct match_entry *e, const struct pattern *p,
+                             size_t *ret_len)
 {
         if (!p->anchored || e->below[0] == '\0') {
                 *ret_len = b->rel_len;
@@ -99,7 +100,9 @@ static void visit(struct bound *b, uint32_t node)
         for (uint32_t l = n->literals; l != MATCH_NONE; l = m->literals[l].next_of_node) {
                 const struct match_literal *literal = &m->literals[l];
                 struct pattern p = {
-                        .kind = literal->kind, .literal = literal->text, .literal_len = literal->len,
+                        .kind = literal->kind,
+                        .literal = literal->text,
+                        .literal_len = literal->len,
                 };
                 bool whole = pattern_match_path(&p, b->rel, b->rel_len, true);
 
@@ -170,8 +173,12 @@ static int wanted_at(const struct matcher *m, const struct match_query *q, uint3
 static struct match_query query_of(const struct match_path *path, bool is_dir, uint32_t events)
 {
         return (struct match_query){
-                .events = events, .is_dir = is_dir, .path = *path, .old_path = MATCH_PATH_NONE,
-                .alias = MATCH_PATH_NONE, .unresolved_fs = WORLD_NONE,
+                .events = events,
+                .is_dir = is_dir,
+                .path = *path,
+                .old_path = MATCH_PATH_NONE,
+                .alias = MATCH_PATH_NONE,
+                .unresolved_fs = WORLD_NONE,
         };
 }
 
@@ -208,7 +215,8 @@ int unwanted_in_dir(const struct matcher *m, const struct match_path *dir, struc
         if (r < 0)
                 return r;
         *ret = (struct unwanted){
-                .events = UNWANTED_ALL & ~(self & UNWANTED_SELF) & ~(children & (UNWANTED_ENTRY | UNWANTED_CHILD)),
+                .events = UNWANTED_ALL & ~(self & UNWANTED_SELF) &
+                          ~(children & (UNWANTED_ENTRY | UNWANTED_CHILD)),
         };
         return 0;
 }
@@ -248,8 +256,8 @@ bool unwanted_is_named_file(const struct matcher *m, const struct match_path *pa
                 const struct match_entry *e = &m->entries[i];
                 const struct match_clause *c = &m->clauses[e->clause];
 
-                if (c->kind == CLAUSE_IGNORE && e->own && e->mount_id == MATCH_NO_MOUNT && c->slot == MATCH_NONE &&
-                    !c->until)
+                if (c->kind == CLAUSE_IGNORE && e->own && e->mount_id == MATCH_NO_MOUNT &&
+                    c->slot == MATCH_NONE && !c->until)
                         return true;
         }
         return false;
@@ -292,8 +300,8 @@ int unwanted_linked(const struct matcher *m, uint32_t fs, uint32_t *ret_wanted)
  * MATCH_NO_MOUNT, from the main one. */
 static uint32_t ignored_at(const struct matcher *m, const struct match_path *root, int mount_id)
 {
-        uint32_t node = match_find_node(m, match_hash_path(root->fs, root->path, root->len), root->fs, root->path,
-                                        root->len);
+        uint32_t node = match_find_node(m, match_hash_path(root->fs, root->path, root->len), root->fs,
+                                        root->path, root->len);
         uint32_t ignored = 0;
 
         for (uint32_t i = node == MATCH_NONE ? MATCH_NONE : m->nodes[node].plain; i != MATCH_NONE;
@@ -301,8 +309,8 @@ static uint32_t ignored_at(const struct matcher *m, const struct match_path *roo
                 const struct match_entry *e = &m->entries[i];
                 const struct match_clause *c = &m->clauses[e->clause];
 
-                if (c->kind == CLAUSE_IGNORE && e->reach == REACH_TREE && c->slot == MATCH_NONE && !c->until &&
-                    (e->mount_id == MATCH_NO_MOUNT || e->mount_id == mount_id))
+                if (c->kind == CLAUSE_IGNORE && e->reach == REACH_TREE && c->slot == MATCH_NONE &&
+                    !c->until && (e->mount_id == MATCH_NO_MOUNT || e->mount_id == mount_id))
                         ignored |= c->events & c->events_self & e->events;
         }
         return ignored;
@@ -327,7 +335,9 @@ uint32_t unwanted_on_mount(const struct matcher *m, int mount_id)
         for (uint32_t i = 0; i < w->n_mounts; i++)
                 if (w->mounts[i].id == mount_id) {
                         const struct match_path root = {
-                                .fs = w->mounts[i].fs, .path = w->mounts[i].root, .len = strlen(w->mounts[i].root),
+                                .fs = w->mounts[i].fs,
+                                .path = w->mounts[i].root,
+                                .len = strlen(w->mounts[i].root),
                         };
                         ignored = ignored_at(m, &root, mount_id);
                 }

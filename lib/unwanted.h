@@ -18,15 +18,16 @@
 /* What names its entries. */
 #define UNWANTED_ENTRY (EV_CREATE | EV_DELETE)
 /* What FAN_EVENT_ON_CHILD brings of a child (FS_EVENTS_POSS_ON_CHILD in the kernel). */
-#define UNWANTED_CHILD \
+#define UNWANTED_CHILD                                                                                       \
         (EV_MODIFY | EV_CLOSE_WRITE | EV_ATTRIB | EV_ACCESS | EV_OPEN | EV_OPEN_EXEC | EV_CLOSE_NOWRITE)
 /* Never renames: an ignore mask with FAN_RENAME on either directory kills the event for both
  * (fanotify_group_event_mask() takes the union over the slots). */
 #define UNWANTED_ALL (UNWANTED_SELF | UNWANTED_ENTRY | UNWANTED_CHILD)
 
 enum unwanted_reason {
-        UNWANTED_FREE,      /* what is not in the set is wanted there, or by a condition only userspace sees */
-        UNWANTED_ANCESTOR,  /* a rule's path, existing or not, or a link on one lies below: nothing is left out */
+        UNWANTED_FREE,     /* what is not in the set is wanted there, or by a condition only userspace sees */
+        UNWANTED_ANCESTOR, /* a rule's path, existing or not, or a link on one lies below: nothing is left out
+                            */
 };
 struct unwanted {
         uint32_t events; /* EV_ bits of UNWANTED_ALL */

@@ -55,9 +55,7 @@ void reporter_note(struct reporter *r, enum record_kind kind, int priority, cons
 {
 }
 
-void reporter_set_generation(struct reporter *r, const struct generation *g)
-{
-}
+void reporter_set_generation(struct reporter *r, const struct generation *g) {}
 
 void ignore_clear(void)
 {
@@ -207,18 +205,31 @@ static void open_street(struct ignore_street *s, const char *rules)
         assert_int_equal(resolver_new(&t->counters, 8192, &t->resolver), 0);
         assert_int_equal(attributor_new(&t->counters, t->names, 1024, &t->attributor), 0);
         const struct learn_params learn = {
-                .counters = &t->counters, .resolver = t->resolver, .marks = t->marks,
-                .monotonic_usec = monotonic_usec, .file_usec = file_usec, .max_marks = 10000,
+                .counters = &t->counters,
+                .resolver = t->resolver,
+                .marks = t->marks,
+                .monotonic_usec = monotonic_usec,
+                .file_usec = file_usec,
+                .max_marks = 10000,
                 .evictable = g->world->kernel.evictable,
         };
         assert_int_equal(learn_new(&learn, &t->learn), 0);
         const struct until_params until = {
-                .counters = &t->counters, .resolver = t->resolver, .marks = t->marks,
+                .counters = &t->counters,
+                .resolver = t->resolver,
+                .marks = t->marks,
         };
         assert_int_equal(until_new(&until, &t->until), 0);
         const struct pipeline_params params = {
-                .counters = &t->counters, .resolver = t->resolver, .attributor = t->attributor, .names = t->names,
-                .learn = t->learn, .until = t->until, .realtime_usec = realtime_usec, .world_changed = world_changed, .userdata = s,
+                .counters = &t->counters,
+                .resolver = t->resolver,
+                .attributor = t->attributor,
+                .names = t->names,
+                .learn = t->learn,
+                .until = t->until,
+                .realtime_usec = realtime_usec,
+                .world_changed = world_changed,
+                .userdata = s,
         };
         assert_int_equal(pipeline_new(&params, &t->pipeline), 0);
         generation_free(g);

@@ -447,7 +447,7 @@ static void test_silent(void **state)
         assert_int_equal(probe_path(w, root, TOP "/link", arena, &path), 0);
         assert_true(path.exists);
         probe_filesystem(root, TOP, &kernel, &fs);
-        fd = mark_path_open(&op.object, TOP);
+        fd = mark_path_open(&op.object, TOP, false);
         must(fd);
         assert_int_equal(read_all(g), 0);
 }

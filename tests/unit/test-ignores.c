@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "decode.h"
 #include "ignore_fixture.h"
 #include "strbuf.h"
 
@@ -34,18 +35,18 @@ static int teardown(void **state)
         return 0;
 }
 
-#define NEEDS_KERNEL()                                     \
-        do {                                               \
-                if (skip_reason) {                         \
-                        print_message("# %s\n", skip_reason); \
-                        skip();                            \
-                }                                          \
+#define NEEDS_KERNEL()                                                                                       \
+        do {                                                                                                 \
+                if (skip_reason) {                                                                           \
+                        print_message("# %s\n", skip_reason);                                                \
+                        skip();                                                                              \
+                }                                                                                            \
         } while (0)
 
 /* ---- churn in ignored places ---- */
 
 #define N_FILES 34000 /* each is created, written, deleted: 102,000 operations */
-#define N_DIRS 20
+#define N_DIRS  20
 
 static void churn(void *arg)
 {
@@ -92,12 +93,12 @@ static void make_churn_dirs(void)
 static size_t count_of(int group)
 {
         static uint8_t buffer[1 << 16];
+        struct fan_event e;
         size_t events = 0;
         ssize_t n;
 
         while ((n = read(group, buffer, sizeof(buffer))) > 0)
-                for (struct fanotify_event_metadata *m = (void *)buffer; FAN_EVENT_OK(m, n);
-                     m = FAN_EVENT_NEXT(m, n))
+                for (struct fan_cursor c = fan_cursor_init(buffer, (size_t)n); fan_decode_next(&c, &e) > 0;)
                         events++;
         return events;
 }
@@ -105,7 +106,8 @@ static size_t count_of(int group)
 static void churn_in(const char *rules, bool legacy, size_t unstoppable)
 {
         int other = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK | FAN_UNLIMITED_QUEUE |
-                                          FAN_REPORT_DFID_NAME_TARGET, O_RDONLY);
+                                                  FAN_REPORT_DFID_NAME_TARGET,
+                                  O_RDONLY);
         struct ignore_street s;
         size_t seen;
 
@@ -116,13 +118,16 @@ static void churn_in(const char *rules, bool legacy, size_t unstoppable)
                 ignore_open(&s, rules, true);
         assert_true(other >= 0);
         assert_int_equal(fanotify_mark(other, FAN_MARK_ADD | FAN_MARK_FILESYSTEM,
-                                       FAN_CREATE | FAN_DELETE | FAN_MODIFY | FAN_CLOSE_WRITE, AT_FDCWD, IGNORE_ROOT), 0);
+                                       FAN_CREATE | FAN_DELETE | FAN_MODIFY | FAN_CLOSE_WRITE, AT_FDCWD,
+                                       IGNORE_ROOT),
+                         0);
         ignore_do(touch_each, churn_dirs);
         ignore_run(&s);
         ignore_do(churn, churn_dirs);
         ignore_run(&s);
         seen = count_of(other);
-        print_message("# %ju events read, another group saw %zu\n", (uintmax_t)s.street.counters.events_read, seen);
+        print_message("# %ju events read, another group saw %zu\n", (uintmax_t)s.street.counters.events_read,
+                      seen);
         (void)close(other);
         assert_int_equal(ignore_n_lines(), 0);
         assert_true(seen >= N_FILES);
@@ -133,16 +138,20 @@ static void churn_in(const char *rules, bool legacy, size_t unstoppable)
 static void test_churn(void **state)
 {
         NEEDS_KERNEL();
-        churn_in("watch: { all: { path = \"/mnt\"; scope = \"filesystem\"; events = [ \"saved\", \"modify\" ]; }; };\n"
-                 "ignore: { d: { path = \"/mnt/dir\"; scope = \"directory\"; }; t: { path = \"/mnt/tree\"; }; };",
+        churn_in("watch: { all: { path = \"/mnt\"; scope = \"filesystem\"; events = [ \"saved\", \"modify\" "
+                 "]; }; };\n"
+                 "ignore: { d: { path = \"/mnt/dir\"; scope = \"directory\"; }; t: { path = \"/mnt/tree\"; "
+                 "}; };",
                  false, N_FILES);
 }
 
 static void test_churn_legacy(void **state)
 {
         NEEDS_KERNEL();
-        churn_in("watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\", \"modify\" ]; }; };\n"
-                 "ignore: { d: { path = \"/mnt/dir\"; scope = \"directory\"; }; t: { path = \"/mnt/tree\"; }; };",
+        churn_in("watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\", \"modify\" "
+                 "]; }; };\n"
+                 "ignore: { d: { path = \"/mnt/dir\"; scope = \"directory\"; }; t: { path = \"/mnt/tree\"; "
+                 "}; };",
                  true, 0);
 }
 
@@ -156,42 +165,48 @@ static void shell(void *command)
 
 struct scene {
         const char *name;
-        const char *before;  /* done before the rules are loaded */
+        const char *before; /* done before the rules are loaded */
         const char *rules;
-        const char *learn;   /* done, and dispatched, first */
+        const char *learn; /* done, and dispatched, first */
         const char *then;
         const char *lines;
-        size_t marks;        /* inode marks at the end */
+        size_t marks; /* inode marks at the end */
 };
 
-#define WATCH "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\", \"modify\", \"attrib\" ]; }; };\n"
+#define WATCH                                                                                                \
+        "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\", \"modify\", "       \
+        "\"attrib\" ]; }; };\n"
 #define IGNORE_D "ignore: { d: { path = \"/mnt/d\"; }; };\n"
 
 static const struct scene scenes[] = {
         { "an ignored tree is silent, a directory in it that comes later too", "mkdir /mnt/d", WATCH IGNORE_D,
           "echo x > /mnt/d/f; mkdir -p /mnt/d/e/g; echo x > /mnt/d/e/f",
           "echo x > /mnt/d/f2; echo x > /mnt/d/e/f2; mkdir /mnt/d/e/h; echo x > /mnt/d/e/h/i", "", 3 },
-        { "a directory alone: what is deeper is told", "mkdir -p /mnt/d/e", WATCH
-          "ignore: { d: { path = \"/mnt/d\"; scope = \"directory\"; }; };\n",
-          "touch /mnt/d/f", "mkdir /mnt/d/n; : > /mnt/d/e/g", "create /mnt/d/e/g\n", 1 },
-        { "a rename between an ignored and a watched place is one record", "mkdir /mnt/d /mnt/o; echo > /mnt/o/f",
-          WATCH IGNORE_D, "echo x > /mnt/d/x", "mv /mnt/o/f /mnt/d/f2; mv /mnt/d/f2 /mnt/o/f; mv /mnt/d/x /mnt/d/y",
+        { "a directory alone: what is deeper is told", "mkdir -p /mnt/d/e",
+          WATCH "ignore: { d: { path = \"/mnt/d\"; scope = \"directory\"; }; };\n", "touch /mnt/d/f",
+          "mkdir /mnt/d/n; : > /mnt/d/e/g", "create /mnt/d/e/g\n", 1 },
+        { "a rename between an ignored and a watched place is one record",
+          "mkdir /mnt/d /mnt/o; echo > /mnt/o/f", WATCH IGNORE_D, "echo x > /mnt/d/x",
+          "mv /mnt/o/f /mnt/d/f2; mv /mnt/d/f2 /mnt/o/f; mv /mnt/d/x /mnt/d/y",
           "rename /mnt/d/f2 <- /mnt/o/f\nrename /mnt/o/f <- /mnt/d/f2\n", 1 },
         { "a directory that is moved out is told from then on", "mkdir -p /mnt/d/e/s /mnt/o", WATCH IGNORE_D,
-          "echo > /mnt/d/e/f; echo > /mnt/d/e/s/f; sleep 0.05", "mv /mnt/d/e /mnt/o/e; : > /mnt/o/e/new; : > /mnt/o/e/s/new",
+          "echo > /mnt/d/e/f; echo > /mnt/d/e/s/f; sleep 0.05",
+          "mv /mnt/d/e /mnt/o/e; : > /mnt/o/e/new; : > /mnt/o/e/s/new",
           "rename /mnt/o/e <- /mnt/d/e\ncreate /mnt/o/e/new scan\ncreate /mnt/o/e/s/new scan\n", 1 },
-        { "a file by its name, with a second name that is watched", "mkdir /mnt/o; echo > /mnt/f", WATCH
-          "ignore: { f: { path = \"/mnt/f\"; scope = \"file\"; }; };\n",
+        { "a file by its name, with a second name that is watched", "mkdir /mnt/o; echo > /mnt/f",
+          WATCH "ignore: { f: { path = \"/mnt/f\"; scope = \"file\"; }; };\n",
           "echo x > /mnt/f; chmod 600 /mnt/f", "ln /mnt/f /mnt/o/l", "create /mnt/o/l\n", 0 },
-        { "a file ignore is learned again when the file was replaced", "echo > /mnt/f", WATCH
-          "ignore: { f: { path = \"/mnt/f\"; scope = \"file\"; }; };\n",
+        { "a file ignore is learned again when the file was replaced", "echo > /mnt/f",
+          WATCH "ignore: { f: { path = \"/mnt/f\"; scope = \"file\"; }; };\n",
           "rm /mnt/f; echo x > /mnt/f; echo y > /mnt/f", "echo x > /mnt/f", "", 1 },
-        { "never above a rule's path, existing or not", "mkdir /mnt/d", IGNORE_D
-          "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"rename\" ]; };\n"
-          "deep: { path = \"/mnt/d/a/b\"; events = \"create\"; always = true; }; };\n",
-          "echo > /mnt/d/x; mkdir /mnt/d/a; echo > /mnt/d/a/x", "echo > /mnt/d/a/b", "create /mnt/d/a/b\n", 0 },
+        { "never above a rule's path, existing or not", "mkdir /mnt/d",
+          IGNORE_D "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"rename\" ]; };\n"
+                   "deep: { path = \"/mnt/d/a/b\"; events = \"create\"; always = true; }; };\n",
+          "echo > /mnt/d/x; mkdir /mnt/d/a; echo > /mnt/d/a/x", "echo > /mnt/d/a/b", "create /mnt/d/a/b\n",
+          0 },
         { "the except of one rule is no ignore of the other's", "mkdir /mnt/d",
-          "watch: { a: { path = \"/mnt\"; events = [ \"create\", \"rename\" ]; except: { d: { path = \"/mnt/d\"; }; }; };\n"
+          "watch: { a: { path = \"/mnt\"; events = [ \"create\", \"rename\" ]; except: { d: { path = "
+          "\"/mnt/d\"; }; }; };\n"
           "b: { path = \"/mnt/d\"; events = \"create\"; match = \"*.c\"; }; };\n",
           "echo > /mnt/d/x", "echo > /mnt/d/x.c", "create /mnt/d/x.c\n", 0 },
         { "what no pattern can match is learned too", "mkdir -p /mnt/d/a /mnt/d/b",
@@ -215,9 +230,9 @@ static void play(const struct scene *c, bool kernel_ignores)
         ignore_clear();
         ignore_do(shell, (void *)c->then);
         ignore_run(&s);
-        print_message("# %s (%s): %ju learned, %ju taken off, %ju adopted\n", c->name, kernel_ignores ? "on" : "off",
-                      (uintmax_t)s.street.counters.ignores_learned, (uintmax_t)s.street.counters.ignores_taken_off,
-                      (uintmax_t)s.street.counters.adopted);
+        print_message("# %s (%s): %ju learned, %ju taken off, %ju adopted\n", c->name,
+                      kernel_ignores ? "on" : "off", (uintmax_t)s.street.counters.ignores_learned,
+                      (uintmax_t)s.street.counters.ignores_taken_off, (uintmax_t)s.street.counters.adopted);
         if (kernel_ignores) {
                 assert_string_equal(ignore_lines(), c->lines);
                 ignore_kernel_marks(&s, &marks);
@@ -249,10 +264,191 @@ static void test_scenes(void **state)
         }
 }
 
+/* ---- what does not go as planned ---- */
+
+static void step(struct ignore_street *s, const char *command, const char *lines)
+{
+        ignore_clear();
+        ignore_do(shell, (void *)command);
+        ignore_run(s);
+        assert_string_equal(ignore_lines(), lines);
+}
+
+static struct mark learned_at(const struct ignore_street *s, const char *path)
+{
+        const struct world *w = s->generation->world;
+        uint32_t fs = world_mount_of(w, IGNORE_ROOT);
+        struct mark m = {};
+
+        (void)learn_find(s->street.learn, w->fs[w->mounts[fs].fs].fsid, path, strlen(path), &m);
+        return m;
+}
+
+/* What new rules want is taken off before they are in force, and the rest stays. */
+static void test_reload_corrects(void **state)
+{
+        struct ignore_street s;
+
+        NEEDS_KERNEL();
+        ignore_do(shell, (void *)"mkdir -p /mnt/d/a /mnt/d/b");
+        ignore_open(&s, WATCH IGNORE_D, true);
+        step(&s, "touch /mnt/d/a/x /mnt/d/b/x", "");
+        assert_true(learned_at(&s, "/d/a").ignore_mask & FAN_CREATE);
+        ignore_load(&s, "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\", "
+                        "\"attrib\" ]; };\n"
+                        "modified: { path = \"/mnt/o\"; events = \"modify\"; }; };\n"
+                        "ignore: { b: { path = \"/mnt/d/b\"; }; d: { path = \"/mnt/d\"; events = \"attrib\"; "
+                        "}; };");
+        assert_int_equal(learned_at(&s, "/d/a").ignore_mask & vocab_to_fan(UNWANTED_ALL),
+                         FAN_MODIFY | FAN_ATTRIB);
+        step(&s, "touch /mnt/d/a/y /mnt/d/b/y", "create /mnt/d/a/y\n");
+        s.kernel_ignores = false;
+        ignore_load(&s, WATCH IGNORE_D);
+        _cleanup_markset_ struct markset marks = MARKSET_NULL;
+        assert_int_equal(ignore_kernel_marks(&s, &marks), 0);
+        ignore_close(&s);
+}
+
+/* A mark that the kernel dropped is placed again, not with every event. */
+static void test_dropped_mark(void **state)
+{
+        struct ignore_street s;
+        struct mark_op off = { .ignore = true, .ignore_new = true, .where = "" };
+
+        NEEDS_KERNEL();
+        ignore_do(shell, (void *)"mkdir -p /mnt/d/a");
+        ignore_open(&s, WATCH IGNORE_D, true);
+        step(&s, "touch /mnt/d/a/x", "");
+        const struct mark m = learned_at(&s, "/d/a");
+        assert_true(m.evictable);
+        int fd = open("/mnt/d/a", O_PATH | O_CLOEXEC);
+        off.object = m.object;
+        off.bits = m.ignore_mask;
+        assert_int_equal(marks_at(s.street.marks, &off, fd), 0);
+        (void)close(fd);
+        for (int i = 0; i < 6; i++)
+                step(&s, "touch /mnt/d/a/y; rm /mnt/d/a/y", "");
+        assert_int_equal(s.street.counters.ignores_renewed, 1);
+        assert_int_equal(s.street.counters.ignores_learned, 1);
+        ignore_close(&s);
+}
+
+/* The journal's directories are ignored wherever they lie, also when they are made again; but not for a rule
+ * with always. */
+static void journal(const char *always, const char *lines, bool marked)
+{
+        char rules[256];
+        struct ignore_street s;
+
+        (void)snprintf(rules, sizeof(rules),
+                       "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\" ]; %s "
+                       "}; };",
+                       always);
+        ignore_do(shell, (void *)"mkdir -p /mnt/j/id; mount -t tmpfs log /var/log; mkdir /var/log/journal; "
+                                 "mount --bind /mnt/j /var/log/journal");
+        ignore_open(&s, rules, true);
+        ignore_do(shell, (void *)"echo > /mnt/j/id/system");
+        ignore_run(&s);
+        assert_int_equal((learned_at(&s, "/j/id").ignore_mask & FAN_CREATE) != 0, marked);
+        ignore_do(shell, (void *)"rm -r /mnt/j/id; mkdir /mnt/j/id; echo > /mnt/j/id/system");
+        ignore_run(&s);
+        assert_int_equal((learned_at(&s, "/j/id").ignore_mask & FAN_CREATE) != 0, marked);
+        assert_string_equal(ignore_lines(), lines);
+        ignore_close(&s);
+        ignore_do(shell, (void *)"umount /var/log/journal /var/log; rm -r /mnt/j");
+        ignore_clear();
+}
+
+static void test_journal_is_left_alone(void **state)
+{
+        NEEDS_KERNEL();
+        journal("", "", true);
+        journal("always = true;",
+                "create /mnt/j/id/system\ndelete /mnt/j/id/system\ndelete /mnt/j/id\ncreate /mnt/j/id\n"
+                "create /mnt/j/id/system\n",
+                false);
+}
+
+static uint64_t fake_usec;
+static unsigned fake_calls;
+
+static uint64_t fake_clock(void)
+{
+        return fake_usec;
+}
+
+static int no_space(void *userdata, const struct mark_op *op)
+{
+        fake_calls++;
+        return -ENOSPC;
+}
+
+/* A shortage is left alone for a while. */
+static void test_shortage(void **state)
+{
+        union {
+                struct file_handle header;
+                uint8_t room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+        } fh = { .header.handle_bytes = MAX_HANDLE_SZ };
+        const struct marks_params fake = { .mark = no_space };
+        struct learn_status status;
+        struct ignore_street s;
+        struct marks *marks;
+        struct learn *learn;
+        int mount_id;
+
+        NEEDS_KERNEL();
+        ignore_do(shell, (void *)"mkdir -p /mnt/d/a");
+        ignore_open(&s, WATCH IGNORE_D, true);
+        assert_int_equal(marks_new(&fake, &marks), 0);
+        const struct learn_params params = {
+                .counters = &s.street.counters,
+                .resolver = s.street.resolver,
+                .marks = marks,
+                .monotonic_usec = fake_clock,
+                .file_usec = fake_clock,
+                .max_marks = 100,
+                .evictable = true,
+        };
+        assert_int_equal(learn_new(&params, &learn), 0);
+        learn_set_generation(learn, s.generation);
+        assert_int_equal(name_to_handle_at(AT_FDCWD, "/mnt/d/a", &fh.header, &mount_id, 0), 0);
+        const struct world *w = s.generation->world;
+        const struct match_path path = {
+                .fs = w->mounts[world_mount_of(w, IGNORE_ROOT)].fs,
+                .path = "/d/a",
+                .len = 4,
+        };
+        const struct fan_handle dir = {
+                .fsid = w->fs[path.fs].fsid,
+                .type = fh.header.handle_type,
+                .len = fh.header.handle_bytes,
+                .bytes = fh.room + offsetof(struct file_handle, f_handle),
+        };
+        static const struct {
+                uint64_t usec;
+                unsigned calls;
+        } cases[] = { { 1, 1 }, { 2, 1 }, { 59 * USEC_PER_SEC, 1 }, { 61 * USEC_PER_SEC, 2 } };
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                fake_usec = cases[i].usec;
+                learn_dir(learn, &dir, &path, FAN_CREATE, 0);
+                assert_int_equal(fake_calls, cases[i].calls);
+                learn_status(learn, &status);
+                assert_int_equal(status.error, ENOSPC);
+                assert_int_equal(status.dirs, 0);
+        }
+        assert_int_equal(s.street.counters.ignores_failed, 2);
+        learn_free(learn);
+        marks_free(marks);
+        ignore_close(&s);
+}
+
 /* ---- until = "modified" ---- */
 
-#define UNTIL_RULES "watch: { all: { path = \"/mnt\"; events = [ \"open\", \"modify\", \"attrib\", \"rename\", \"create\" ]; }; };\n" \
-                    "ignore: { f: { path = \"/mnt/f\"; scope = \"file\"; until = \"modified\"; }; };\n"
+#define UNTIL_RULES                                                                                          \
+        "watch: { all: { path = \"/mnt\"; events = [ \"open\", \"modify\", \"attrib\", \"rename\", "         \
+        "\"create\" ]; }; };\n"                                                                              \
+        "ignore: { f: { path = \"/mnt/f\"; scope = \"file\"; until = \"modified\"; }; };\n"
 
 /* The ignore mask of the only inode mark, or 0 and no mark. */
 static uint64_t ignored_now(struct ignore_street *s, bool *ret_surv)
@@ -263,14 +459,6 @@ static uint64_t ignored_now(struct ignore_street *s, bool *ret_surv)
         assert_true(marks.n <= 1);
         *ret_surv = marks.n > 0 && marks.marks[0].ignore_surv;
         return marks.n > 0 ? marks.marks[0].ignore_mask : 0;
-}
-
-static void step(struct ignore_street *s, const char *command, const char *lines)
-{
-        ignore_clear();
-        ignore_do(shell, (void *)command);
-        ignore_run(s);
-        assert_string_equal(ignore_lines(), lines);
 }
 
 static void until_modified(bool kernel_ignores)
@@ -330,7 +518,7 @@ static void test_until_pending(void **state)
 
 /* ---- a directory that moves under its writer ---- */
 
-#define ROUNDS 60
+#define ROUNDS        60
 #define FILES_A_ROUND 150 /* 9,000 creations that must be told */
 
 static void create_in(int dir, const char *kind, int round, int i)
@@ -372,7 +560,9 @@ static void moves(bool kernel_ignores, useconds_t pause)
 
         memset(told, 0, sizeof(told));
         ignore_do(shell, (void *)"mkdir -p /mnt/d/e /mnt/o");
-        ignore_open(&s, "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\" ]; }; };\n" IGNORE_D,
+        ignore_open(&s,
+                    "watch: { all: { path = \"/mnt\"; events = [ \"create\", \"delete\", \"rename\" ]; }; "
+                    "};\n" IGNORE_D,
                     kernel_ignores);
         pid_t pid = ignore_start(move_and_create, &pause);
         while (waitpid(pid, &status, WNOHANG) == 0)
@@ -394,9 +584,12 @@ static void moves(bool kernel_ignores, useconds_t pause)
                                 print_message("# the first that is missing: %d of round %d\n", n, round);
                         twice += told[round][n] > 1;
                 }
-        print_message("# kernel ignores %s, %d creations: %zu missing, %zu twice, %zu by a look; %zu of the ignored place told too; "
-                      "%ju learned, %ju taken off\n", kernel_ignores ? "on" : "off", ROUNDS * FILES_A_ROUND, missing, twice, scanned, surplus,
-                      (uintmax_t)s.street.counters.ignores_learned, (uintmax_t)s.street.counters.ignores_taken_off);
+        print_message("# kernel ignores %s, %d creations: %zu missing, %zu twice, %zu by a look; %zu of the "
+                      "ignored place told too; "
+                      "%ju learned, %ju taken off\n",
+                      kernel_ignores ? "on" : "off", ROUNDS * FILES_A_ROUND, missing, twice, scanned, surplus,
+                      (uintmax_t)s.street.counters.ignores_learned,
+                      (uintmax_t)s.street.counters.ignores_taken_off);
         assert_int_equal(missing, 0);
         /* what was told is remembered by hash, and now and then forgotten */
         assert_true(twice <= (kernel_ignores ? 32 : 0));
@@ -419,6 +612,10 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_scenes, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_reload_corrects, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_dropped_mark, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_journal_is_left_alone, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_shortage, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_until_modified, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_until_pending, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_moves_under_a_writer, setup, teardown),

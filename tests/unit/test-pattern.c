@@ -18,7 +18,7 @@ struct path_case {
 };
 
 #define FILE_ false
-#define DIR_ true
+#define DIR_  true
 
 static const struct path_case path_cases[] = {
         /* a name, at any depth */
@@ -168,6 +168,31 @@ static void test_paths(void **state)
                 assert_int_equal(pattern_compile(c->pattern, &p), 0);
                 if (pattern_match_path(&p, c->path, strlen(c->path), c->is_dir) != c->matches)
                         fail_msg("\"%s\" on \"%s\": not %d", c->pattern, c->path, c->matches);
+                pattern_done(&p);
+        }
+}
+
+/* Below which directories can a pattern match something? */
+static void test_may_match_below(void **state)
+{
+        static const struct {
+                const char *pattern, *dir;
+                bool may;
+        } cases[] = {
+                { "*.c", "a/b", true },      { "name", "", true },         { "a/*.c", "", true },
+                { "a/*.c", "a", true },      { "a/*.c", "b", false },      { "a/*.c", "a/b", false },
+                { "a/*.c", "ab", false },    { "/x.c", "a", false },       { "/x.c", "", true },
+                { "a/**", "a", true },       { "a/**", "a/b/c", true },    { "a/**", "b", false },
+                { "a/**/x", "a/b/c", true }, { "a/**/x", "b/a", false },   { "**/a/b", "x/y", true },
+                { "a/x**y", "a", true },     { "a/x**y", "a/x1/2", true }, { "a/x**y", "a/z1", false },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                struct pattern p;
+
+                assert_int_equal(pattern_compile(cases[i].pattern, &p), 0);
+                if (pattern_may_match_below(&p, cases[i].dir, strlen(cases[i].dir)) != cases[i].may)
+                        fail_msg("\"%s\" below \"%s\": not %d", cases[i].pattern, cases[i].dir, cases[i].may);
                 pattern_done(&p);
         }
 }
@@ -339,7 +364,8 @@ static void test_hostile(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_paths),   cmocka_unit_test(test_classes), cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_paths),   cmocka_unit_test(test_may_match_below),
+                cmocka_unit_test(test_classes), cmocka_unit_test(test_refused),
                 cmocka_unit_test(test_globs),   cmocka_unit_test(test_hostile),
         };
 
