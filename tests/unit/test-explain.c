@@ -64,6 +64,15 @@ static const struct mark *filesystem_mark(const struct generation *g, uint32_t f
         return markset_find(&g->plan->wanted, &group, &o);
 }
 
+static const struct mark *mount_mark(const struct generation *g, const char *path)
+{
+        uint32_t mount = world_mount_of(g->world, path);
+        const struct group_key group = { .kind = GROUP_MOUNT, .mount_id = g->world->mounts[mount].id };
+        const struct mark_object o = { .kind = MARK_MOUNT, .mount_id = group.mount_id };
+
+        return markset_find(&g->plan->wanted, &group, &o);
+}
+
 static struct match_path path_of(const struct generation *g, const char *path, struct strbuf *inside)
 {
         if (!path)
@@ -123,6 +132,7 @@ static void check(const struct explain_case *c)
         };
         scene.name.told_as = c->is_rules ? scene.name.path : scene.name.alias;
         scene.filesystem = filesystem_mark(g, scene.name.path.fs);
+        scene.mount = mount_mark(g, c->path);
         assert_int_equal(explain_build(&scene, &e), 0);
         for (size_t i = 0; i < e->n_events; i++)
                 if (e->events[i].decision != EXPLAIN_NO_MARK || e->events[i].uncovered)
@@ -185,6 +195,13 @@ static const struct explain_case cases[] = {
         { "watch: { w: { path = \"/etc/passwd\"; scope = \"file\"; events = [ \"delete_self\", \"modify\" ]; }; };",
           "/etc/other", TYPE_FILE, .alias = "/etc/passwd",
           .expected = "modify:w(content,5,c) delete_self:w(delete,5)" },
+        /* a group of its own for what is reached through the mount; ignores hold there, too */
+        { "watch: { m: { path = \"/srv\"; scope = \"mount\"; events = \"open\"; }; };", "/srv/f", TYPE_FILE,
+          .expected = "open:m(read,5,c)" },
+        { "watch: { m: { path = \"/srv\"; scope = \"mount\"; events = \"open\"; }; t: { path = \"/srv\"; "
+          "events = \"open\"; }; };", "/srv/f", TYPE_FILE, .expected = "open:t+m(read,5,c)" },
+        { "watch: { m: { path = \"/srv\"; scope = \"mount\"; events = \"open\"; }; }; "
+          "ignore: { i: { path = \"/srv/log\"; }; };", "/srv/log/f", TYPE_FILE, .expected = "open:read=i" },
         /* the daemon's own files */
         { "watch: { w: { path = \"/\"; events = \"create\"; }; };", "/var/log/journal/x", TYPE_FILE,
           .expected = "create:read=built-in" },
