@@ -127,6 +127,19 @@ int client_ask(struct client *c, const char *method, struct client_answer *ret)
         return take_bytes(reply, ret);
 }
 
+int client_explain(struct client *c, const char *path, const char *second, struct client_answer *ret)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
+        int r;
+
+        if ((r = new_call(c, "Explain", &m)) < 0 ||
+            (r = sd_bus_message_append_array(m, SD_BUS_TYPE_BYTE, path, strlen(path))) < 0 ||
+            (r = sd_bus_message_append_array(m, SD_BUS_TYPE_BYTE, second, second ? strlen(second) : 0)) < 0 ||
+            (r = call(c, m, &reply)) < 0)
+                return r;
+        return take_bytes(reply, ret);
+}
+
 int client_reload(struct client *c, bool dry_run, bool *ret_ok, struct client_answer *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;

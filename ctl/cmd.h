@@ -25,8 +25,9 @@ struct invocation {
         size_t n_rules;
         const char *const *paths;
         size_t n_paths;
-        const char *file; /* the operand, or NULL */
-        const char *since; /* as given, or NULL */
+        const char *file;   /* the operand, or NULL */
+        const char *second; /* of two */
+        const char *since;  /* as given, or NULL */
 };
 
 enum exit_status cmd_status(const struct invocation *i);
@@ -35,6 +36,7 @@ enum exit_status cmd_check(const struct invocation *i);
 enum exit_status cmd_edit(const struct invocation *i);
 enum exit_status cmd_rules(const struct invocation *i);
 enum exit_status cmd_marks(const struct invocation *i);
+enum exit_status cmd_explain(const struct invocation *i);
 enum exit_status cmd_coverage(const struct invocation *i);
 enum exit_status cmd_follow(const struct invocation *i);
 enum exit_status cmd_who(const struct invocation *i);

@@ -10,6 +10,7 @@ fawatchctl_SOURCES = \
 	%D%/cmd_check.c \
 	%D%/cmd_coverage.c \
 	%D%/cmd_edit.c \
+	%D%/cmd_explain.c \
 	%D%/cmd_follow.c \
 	%D%/cmd_marks.c \
 	%D%/cmd_reload.c \

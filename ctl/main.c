@@ -47,9 +47,10 @@ static const struct {
 static const struct command {
         const char *name;
         int options;
-        const char *operand; /* optional; NULL: takes none */
+        const char *operand; /* NULL: takes none */
         enum exit_status (*run)(const struct invocation *i);
         const char *help;
+        const char *second;  /* one more operand, and then the first is needed */
 } commands[] = {
         { "status",   OPT_JSON | OPT_SOCKET, NULL, cmd_status,
           "is it running, what does it watch, is anything wrong" },
@@ -63,6 +64,8 @@ static const struct command {
           "print the rules in force" },
         { "marks",    OPT_JSON | OPT_SOCKET, NULL, cmd_marks,
           "list the kernel's marks, wanted and placed" },
+        { "explain",  OPT_JSON | OPT_SOCKET, "PATH", cmd_explain,
+          "what becomes of each event of PATH, and why; of a rename to PATH2", "PATH2" },
         { "coverage", OPT_STRICT | OPT_JSON | OPT_SOCKET, NULL, cmd_coverage,
           "list what is watched, and every gap with its reason" },
         { "follow",   OPT_RULE | OPT_PATH | OPT_JSON | OPT_SOCKET, NULL, cmd_follow,
@@ -80,7 +83,9 @@ static void print_synopsis(const struct command *c, struct strbuf *out)
                         strbuf_addf(out, " [--%s%s%s]%s", options[i].name, options[i].argument ? "=" : "",
                                     options[i].argument ? options[i].argument : "",
                                     options[i].repeats ? "..." : "");
-        if (c->operand)
+        if (c->second)
+                strbuf_addf(out, " %s [%s]", c->operand, c->second);
+        else if (c->operand)
                 strbuf_addf(out, " [%s]", c->operand);
 }
 
@@ -216,9 +221,9 @@ static enum exit_status check_use(const struct command *c, const struct parsed *
                                  c->name);
                         return STATUS_USAGE;
                 }
-        if (n_operands > (c->operand ? 1 : 0)) {
+        if (n_operands > (c->second ? 2 : c->operand ? 1 : 0) || (c->second && n_operands == 0)) {
                 complain("%s takes %s: see fawatchctl %s --help", c->name,
-                         c->operand ? "one argument" : "no argument", c->name);
+                         c->second ? "one path or two" : c->operand ? "one argument" : "no argument", c->name);
                 return STATUS_USAGE;
         }
         return STATUS_YES;
@@ -255,6 +260,7 @@ static enum exit_status dispatch(int argc, char **argv, struct parsed *p)
                 return status;
 
         p->i.file = optind < argc ? argv[optind] : NULL;
+        p->i.second = optind + 1 < argc ? argv[optind + 1] : NULL;
         p->i.rules = p->rules;
         p->i.paths = p->paths;
         return c->run(&p->i);

@@ -6,6 +6,7 @@
  *
  *   Status(), Marks(), Coverage() → ay   JSON
  *   Rules() → ay                         canonical text with sources
+ *   Explain(ay path, ay second) → ay     JSON; second empty: no rename
  *   Reload(b dry_run) → b ok, ay JSON    answered when done
  *   Follow(as rules, aay paths)          then signals Event(ay record), Lost(t count)
  *
@@ -35,6 +36,8 @@ struct control_ops {
          * done (also later, also when the client has left). */
         void (*reload)(void *userdata, bool dry_run, const struct control_peer *peer,
                        struct control_reload *token);
+        /* second: NULL, or the new name of a rename; both absolute.  -ENOENT: no mount shows it. */
+        int (*explain)(void *userdata, const char *path, const char *second, struct strbuf *out);
 };
 
 /* Listens on path (a stale socket file is replaced; mode 0600); NULL: nowhere,

@@ -3,11 +3,13 @@
 /* What the control socket answers, as JSON (fawatchctl prints it or makes it readable). */
 
 #include "daemon_state.h"
+#include "explain_path.h"
 
 /* Each appends one JSON object.  Returns 0 or -ENOMEM. */
 int control_json_status(const struct daemon *d, struct strbuf *out);
 int control_json_marks(const struct daemon *d, struct strbuf *out);
 int control_json_coverage(const struct daemon *d, struct strbuf *out);
+int control_json_explain(const struct daemon *d, const struct explained *e, struct strbuf *out);
 
 struct reload_answer {
         bool ok, dry_run;

@@ -7,6 +7,7 @@
 #include "control_internal.h"
 
 #define MAX_RELOADS 64
+#define MAX_PATH 4096u /* PATH_MAX, which open(2) would refuse too */
 
 /* ---- methods ---- */
 
@@ -56,6 +57,43 @@ static int method_rules(sd_bus_message *call, void *userdata, sd_bus_error *erro
 {
         struct connection *c = userdata;
         return answer(call, c, c->control->ops->rules);
+}
+
+/* A path of the client's as a string: absolute, without a NUL; empty only where that is allowed. */
+static int read_path(sd_bus_message *call, bool may_be_empty, char **ret)
+{
+        const void *bytes;
+        size_t len;
+
+        int r = sd_bus_message_read_array(call, SD_BUS_TYPE_BYTE, &bytes, &len);
+        if (r < 0)
+                return r;
+        if (len == 0 && may_be_empty) {
+                *ret = NULL;
+                return 0;
+        }
+        if (len == 0 || len > MAX_PATH || ((const char *)bytes)[0] != '/' || memchr(bytes, '\0', len))
+                return -EINVAL;
+        *ret = strndup(bytes, len);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int method_explain(sd_bus_message *call, void *userdata, sd_bus_error *error)
+{
+        struct connection *c = userdata;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_strbuf_ struct strbuf out = STRBUF_NULL;
+        _cleanup_free_ char *path = NULL, *second = NULL;
+        int r;
+
+        if ((r = read_path(call, false, &path)) < 0 || (r = read_path(call, true, &second)) < 0)
+                return r == -EINVAL ? sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "not an absolute path") : r;
+        r = c->control->ops->explain(c->control->userdata, path, second, &out);
+        if (r < 0)
+                return r;
+        if ((r = sd_bus_message_new_method_return(call, &reply)) < 0)
+                return r;
+        return reply_bytes(reply, out.data, out.len);
 }
 
 static int method_reload(sd_bus_message *call, void *userdata, sd_bus_error *error)
@@ -149,6 +187,8 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_METHOD_WITH_ARGS("Marks", SD_BUS_NO_ARGS, SD_BUS_RESULT("ay", json), method_marks, 0),
         SD_BUS_METHOD_WITH_ARGS("Coverage", SD_BUS_NO_ARGS, SD_BUS_RESULT("ay", json), method_coverage, 0),
         SD_BUS_METHOD_WITH_ARGS("Rules", SD_BUS_NO_ARGS, SD_BUS_RESULT("ay", text), method_rules, 0),
+        SD_BUS_METHOD_WITH_ARGS("Explain", SD_BUS_ARGS("ay", path, "ay", second), SD_BUS_RESULT("ay", json),
+                                method_explain, 0),
         SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_ARGS("b", dry_run), SD_BUS_RESULT("b", ok, "ay", json),
                                 method_reload, 0),
         SD_BUS_METHOD_WITH_ARGS("Follow", SD_BUS_ARGS("as", rules, "aay", paths), SD_BUS_NO_RESULT,

@@ -310,6 +310,19 @@ static int answer_rules(void *userdata, struct strbuf *out)
         return strbuf_failed(out) ? -ENOMEM : 0;
 }
 
+static int answer_explain(void *userdata, const char *path, const char *second, struct strbuf *out)
+{
+        const struct daemon *d = userdata;
+        const struct explain_request request = {
+                .street = &d->street, .generation = d->generation, .view = MOUNTS_OF_PID1,
+                .path = path, .second = second,
+        };
+        _cleanup_(explained_freep) struct explained *e = NULL;
+
+        int r = explain_path(&request, &e);
+        return r < 0 ? r : control_json_explain(d, e, out);
+}
+
 static void ask_reload(void *userdata, bool dry_run, const struct control_peer *peer,
                        struct control_reload *token)
 {
@@ -324,6 +337,7 @@ static const struct control_ops control_ops = {
         .marks = answer_marks,
         .coverage = answer_coverage,
         .rules = answer_rules,
+        .explain = answer_explain,
         .reload = ask_reload,
 };
 

@@ -358,6 +358,25 @@ enum learn_check learn_verify(struct learn *l, const struct mark *actual)
         return LEARN_DIFFERENT;
 }
 
+bool learn_where(const struct learn *l, const struct mark *actual, uint32_t *ret_fs, struct strbuf *inside)
+{
+        const struct world *w = l->generation->world;
+        uint32_t fs = world_find_fs(w, actual->object.sdev_major, actual->object.sdev_minor);
+        const struct handle *handle = &actual->object.handle;
+        struct fan_handle h = { .type = handle->type, .len = handle->len, .bytes = handle->bytes };
+        const struct learned *e;
+
+        if (fs == WORLD_NONE)
+                return false;
+        h.fsid = w->fs[fs].fsid;
+        e = learn_look_up(l, &h);
+        if (!e)
+                return false;
+        dirtree_path(e->node, inside);
+        *ret_fs = fs;
+        return true;
+}
+
 void learn_status(const struct learn *l, struct learn_status *ret)
 {
         *ret = (struct learn_status){

@@ -85,6 +85,9 @@ void learn_reset(struct learn *l);
 enum learn_check { LEARN_UNKNOWN, LEARN_SAME, LEARN_DIFFERENT };
 enum learn_check learn_verify(struct learn *l, const struct mark *actual);
 
+/* Where a learned mark is, as a path inside its filesystem added to inside; false when it is not known. */
+bool learn_where(const struct learn *l, const struct mark *actual, uint32_t *ret_fs, struct strbuf *inside);
+
 struct learn_status {
         size_t dirs, files; /* with a mark that was learned */
         size_t max;

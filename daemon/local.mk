@@ -18,10 +18,15 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/control_filter.c %D%/control_filter.h \
 	%D%/control_internal.h \
 	%D%/control_json.c %D%/control_json.h \
+	%D%/control_json_explain.c \
+	%D%/control_json_internal.h \
+	%D%/control_json_marks.c \
+	%D%/control_json_parts.c \
 	%D%/control_methods.c \
 	%D%/daemon.c %D%/daemon.h \
 	%D%/daemon_state.h \
 	%D%/exec_file.c %D%/exec_file.h \
+	%D%/explain_path.c %D%/explain_path.h \
 	%D%/fan_group.c %D%/fan_group.h \
 	%D%/fdutil.h \
 	%D%/guarded.c %D%/guarded.h \

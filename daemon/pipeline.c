@@ -367,3 +367,19 @@ int pipeline_judge(struct pipeline *p, const struct group_key *group, const void
         end_window(p);
         return bad > 0 ? -EBADMSG : 0;
 }
+
+void pipeline_find_object(const struct pipeline *p, uint64_t fsid, const char *path, const struct handle *object,
+                          struct pipeline_object *ret)
+{
+        const struct object_handle h = { .type = object->type, .len = object->len, .bytes = object->bytes };
+        const struct object_path own = { .fsid = fsid, .path = path, .len = strlen(path) };
+        struct object_path found;
+
+        *ret = (struct pipeline_object){ .is_rules = objects_has(p->objects, &own) };
+        if (h.len == 0 && ret->is_rules)
+                ret->told_as = (struct bytes){ .p = path, .len = own.len };
+        if (objects_find(p->objects, fsid, &h, NULL, &found))
+                ret->told_as = (struct bytes){ .p = found.path, .len = found.len };
+        if (objects_find(p->objects, fsid, &h, &own, &found))
+                ret->alias = (struct bytes){ .p = found.path, .len = found.len };
+}

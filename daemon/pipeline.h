@@ -38,6 +38,16 @@ DEFINE_CLEANUP(struct pipeline, pipeline_free);
 /* Events from now on are judged by g (borrowed). */
 void pipeline_set_generation(struct pipeline *p, const struct generation *g);
 
+struct pipeline_object { /* paths inside the filesystem that a rule names; they need not end in NUL */
+        bool is_rules;           /* the path asked for is one */
+        struct bytes alias;      /* another one that leads to the object */
+        struct bytes told_as;    /* the one for which events of the object alone are told */
+};
+/* How the rules follow the object that this path leads to; object->len 0: to none yet.  Valid until the next
+ * event. */
+void pipeline_find_object(const struct pipeline *p, uint64_t fsid, const char *path, const struct handle *object,
+                          struct pipeline_object *ret);
+
 /* Reads and judges windows of this group until its queue is empty or a bound on the
  * time is reached.  Returns 0 when it was emptied; 1 when more waits, read or not:
  * then the descriptor is readable, so that a level-triggered poll calls again; or a

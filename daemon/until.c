@@ -298,6 +298,14 @@ bool until_knows(const struct until *u, const struct mark *actual)
         return false;
 }
 
+const char *until_where(const struct until *u, const struct mark *actual)
+{
+        for (const struct armed *a = u->armed; a; a = a->next)
+                if (same_object(a, &actual->object))
+                        return a->path;
+        return NULL;
+}
+
 size_t until_count(const struct until *u)
 {
         size_t n = 0;

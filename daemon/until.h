@@ -43,4 +43,6 @@ until_state_name(enum until_state s); /* "in userspace", "in the kernel", "pendi
 
 /* Is this mark one of ours?  Its ignore mask may be cleared already. */
 bool until_knows(const struct until *u, const struct mark *actual);
+/* The path of the ignore that this mark is for; NULL: it is not one of ours. */
+const char *until_where(const struct until *u, const struct mark *actual);
 size_t until_count(const struct until *u);

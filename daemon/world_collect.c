@@ -19,7 +19,7 @@
  * The root that paths start from.  PID 1's may be refused to us (ptrace_may_access()
  * decides about /proc/1/root); then our own namespace is all there is to see.
  */
-static int open_root(enum mount_view *view)
+int world_open_root(enum mount_view *view)
 {
         int fd = -1;
 
@@ -99,7 +99,7 @@ static int collect_names(struct world *w, const struct rules *rules)
 /* Which step failed, for the text. */
 static int collect(struct world *w, const struct rules *rules, enum mount_view view, const char **ret_step)
 {
-        _cleanup_close_ int root_fd = open_root(&view);
+        _cleanup_close_ int root_fd = world_open_root(&view);
         int r;
 
         *ret_step = "opening the root directory";

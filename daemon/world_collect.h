@@ -9,6 +9,10 @@ enum mount_view {
         MOUNTS_OWN,     /* --watch, --log=stdout: as this process sees them */
 };
 
+/* The directory that the view's paths start from: a descriptor to close, or a negative errno.  *view becomes
+ * MOUNTS_OWN where PID 1's is refused. */
+int world_open_root(enum mount_view *view);
+
 /* Runs in a worker thread: may wait for slow file systems and NSS (bounded).
  * Returns 0 or a negative errno with one line in *reterr_text (malloc'ed). */
 int world_collect(const struct rules *rules, enum mount_view view, struct world **ret, char **reterr_text);

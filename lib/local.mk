@@ -19,6 +19,7 @@ lib_libcore_a_SOURCES = \
 	%D%/dirtree.c %D%/dirtree.h \
 	%D%/escape.c %D%/escape.h \
 	%D%/event.c %D%/event.h \
+	%D%/explain.c %D%/explain.h \
 	%D%/fan_uapi.h \
 	%D%/fdinfo.c %D%/fdinfo.h \
 	%D%/generation.c %D%/generation.h \

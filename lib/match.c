@@ -24,6 +24,8 @@ struct walk {
         bool alias;        /* the name is a rule's, the event had another or none */
         bool arrives;      /* the name was created, or moved here */
         bool failed;       /* memory */
+        match_clause_fn tell; /* NULL: the event is judged, nobody asks why */
+        void *userdata;
 };
 
 static struct rule_state *touch_rule(struct walk *w, uint32_t rule)
@@ -93,11 +95,28 @@ static uint32_t bits_of(const struct walk *w, const struct match_entry *e, bool 
         return (self ? c->events_self : c->events) & e->events & w->events;
 }
 
+static void tell(const struct walk *w, const struct match_clause *c, uint32_t bits)
+{
+        static const enum match_clause_kind kinds[] = {
+                [CLAUSE_WATCH] = MATCH_WATCH, [CLAUSE_EXCEPT] = MATCH_EXCEPT, [CLAUSE_IGNORE] = MATCH_IGNORE,
+        };
+        const struct match_clause_seen seen = {
+                .kind = kinds[c->kind], .owner = c->owner, .clause = c->source, .events = bits,
+        };
+
+        if (bits != 0)
+                w->tell(w->userdata, &seen);
+}
+
 static void take(struct walk *w, const struct match_entry *e, bool at_node)
 {
         const struct match_clause *c = &w->m->clauses[e->clause];
         uint32_t bits = bits_of(w, e, at_node);
 
+        if (w->tell) {
+                tell(w, c, bits);
+                return;
+        }
         if (c->until && is_spent(w, c, &bits))
                 return;
         if (bits == 0)
@@ -437,6 +456,20 @@ int matcher_match(const struct matcher *m, const struct match_query *q, const st
         w.possible = type != 0 ? type : q->is_dir ? TYPE_DIRECTORY : TYPE_ALL & ~TYPE_DIRECTORY;
         judge_names(&w, events);
         return w.failed ? -ENOMEM : collect(m->scratch, hits);
+}
+
+void matcher_foreach_clause(const struct matcher *m, const struct match_query *q, match_clause_fn fn,
+                            void *userdata)
+{
+        struct match_hits hits = MATCH_HITS_NULL;
+        struct walk w = {
+                .m = m, .scratch = m->scratch, .query = q, .hits = &hits, .tell = fn, .userdata = userdata,
+        };
+
+        m->scratch->serial++;
+        m->scratch->n_touched = 0;
+        w.possible = q->is_dir ? TYPE_DIRECTORY : TYPE_ALL & ~TYPE_DIRECTORY;
+        judge_names(&w, q->events);
 }
 
 void match_hits_done(struct match_hits *h)

@@ -106,6 +106,22 @@ void matcher_foreach_object(const struct matcher *m,
                             void (*fn)(void *userdata, uint32_t fs, const char *inside,
                                        const struct handle *handle),
                             void *userdata);
+/*
+ * The clauses that speak of a name, whatever comes of it: those whose path and
+ * patterns fit an event of the query, before type, process and other clauses have
+ * their say.  A clause with several paths may be told more than once.
+ */
+enum match_clause_kind { MATCH_WATCH, MATCH_EXCEPT, MATCH_IGNORE };
+struct match_clause_seen {
+        enum match_clause_kind kind;
+        uint32_t owner;              /* of a watch or except: the rule; of an ignore: its index in rules->ignores */
+        const struct clause *clause; /* NULL: built in, the daemon's own files and the journal's */
+        uint32_t events;             /* of the query */
+};
+typedef void (*match_clause_fn)(void *userdata, const struct match_clause_seen *seen);
+void matcher_foreach_clause(const struct matcher *m, const struct match_query *q, match_clause_fn fn,
+                            void *userdata);
+
 /* The shortest coalesce window of these rules (setting where unset), in usec. */
 uint64_t matcher_coalesce_usec(const struct matcher *m, const struct match_hits *hits);
 

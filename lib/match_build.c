@@ -305,7 +305,7 @@ static int add_watch(struct matcher *m, const struct rule *rule, uint32_t index)
         const struct clause *c = &rule->clause;
         uint32_t events = with_self(c->events) | EV_REPLACED | (c->events & EV_CONTENT ? EV_CHANGED : 0);
         struct match_clause clause = {
-                .kind = CLAUSE_WATCH, .owner = index, .slot = MATCH_NONE,
+                .kind = CLAUSE_WATCH, .source = c, .owner = index, .slot = MATCH_NONE,
                 .events = events, .events_self = with_name(events),
                 .types = c->types_given ? c->types : 0,
         };
@@ -343,7 +343,7 @@ static int compile_ignore(struct matcher *m, const struct clause *c, struct matc
 
 static int add_except(struct matcher *m, const struct rule *rule, uint32_t index, const struct clause *c)
 {
-        struct match_clause clause = { .kind = CLAUSE_EXCEPT, .owner = index };
+        struct match_clause clause = { .kind = CLAUSE_EXCEPT, .source = c, .owner = index };
         const struct strings *paths = &c->paths;
         enum scope scope = c->scope;
         int r = compile_ignore(m, c, &clause);
@@ -360,7 +360,7 @@ static int add_except(struct matcher *m, const struct rule *rule, uint32_t index
 
 static int add_ignore(struct matcher *m, const struct clause *c, uint32_t index)
 {
-        struct match_clause clause = { .kind = CLAUSE_IGNORE, .owner = index };
+        struct match_clause clause = { .kind = CLAUSE_IGNORE, .source = c, .owner = index };
         int r = compile_ignore(m, c, &clause);
 
         return r < 0 ? r : add_clause(m, &clause, &c->match, &c->paths, c->scope);

@@ -55,6 +55,7 @@ enum clause_kind { CLAUSE_WATCH, CLAUSE_EXCEPT, CLAUSE_IGNORE };
 
 struct match_clause {
         enum clause_kind kind;
+        const struct clause *source; /* NULL: built in */
         uint32_t owner;        /* of a watch or except: the rule; of an ignore: its index or, built in, MATCH_NONE */
         uint32_t events;       /* EV_ bits it takes below its path */
         uint32_t events_self;  /* ... and at its path, where delete_self and delete are one */

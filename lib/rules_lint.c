@@ -204,6 +204,20 @@ void lint_watch(struct diag *diag, const struct rule *rule)
         lint_excepts(diag, rule);
 }
 
+/* Ignore masks know objects and events: no names, types and processes. */
+static void warn_userspace(struct diag *diag, const char *what, const struct clause *ignore)
+{
+        const char *condition = ignore->match.n > 0              ? "names by pattern"
+                                : !actors_empty(&ignore->actors) ? "events by who caused them"
+                                : ignore->types != 0             ? "objects by type"
+                                                                 : NULL;
+
+        if (condition && lint_is_busy(ignore))
+                diag_add(diag, DIAG_WARNING, ignore->source.file, ignore->source.line,
+                         "%s: %s cannot be ignored in the kernel: each such event here still wakes fawatchd", what,
+                         condition);
+}
+
 void lint_ignore(struct diag *diag, const struct clause *ignore)
 {
         _cleanup_free_ char *what = lint_place("ignore", ignore->name, NULL);
@@ -221,10 +235,7 @@ void lint_ignore(struct diag *diag, const struct clause *ignore)
                         "%s: the first modify is always reported and spends it: with events = \"modify\" alone it "
                         "never ignores anything",
                         what);
-        if ((ignore->match.n > 0 || !actors_empty(&ignore->actors)) && lint_is_busy(ignore))
-                diag_add(diag, DIAG_NOTE, ignore->source.file, ignore->source.line,
-                         "%s: %s cannot be ignored in the kernel: each such event here still wakes fawatchd",
-                         what, ignore->match.n > 0 ? "names by pattern" : "events by who caused them");
+        warn_userspace(diag, what, ignore);
 }
 
 void lint_actor_set(struct diag *diag, const struct actor_set *set)

@@ -36,9 +36,15 @@ char *lint_place(const char *kind, const char *name, const char *inner)
         return strbuf_steal(&text);
 }
 
+/* An ignore that leaves nothing where it reaches, but by event. */
+static bool lint_takes_all(const struct clause *c)
+{
+        return c->match.n == 0 && c->types == 0 && !c->until_modified && actors_empty(&c->actors);
+}
+
 bool lint_takes_whole(const struct clause *c)
 {
-        return c->match.n == 0 && c->types == 0 && !c->until_modified && actors_empty(&c->actors) &&
+        return lint_takes_all(c) &&
                (c->scope == SCOPE_TREE || c->scope == SCOPE_MOUNT || c->scope == SCOPE_FILESYSTEM);
 }
 
@@ -130,15 +136,41 @@ static void foreach_below(struct lint *l, const char *path,
 
 struct swallowing {
         const struct clause *ignore;
+        const char *path; /* of the ignore */
         size_t n;
 };
+
+static bool is_child(const char *path, const char *dir)
+{
+        const char *slash = strrchr(path, '/');
+        size_t len = (size_t)(slash - path);
+
+        return slash[1] != '\0' && (len == 0 ? streq(dir, "/") : strlen(dir) == len && strncmp(path, dir, len) == 0);
+}
+
+/* Does an ignore of this scope leave nothing of a watch at or below its path? */
+static bool reaches_all_of(const struct swallowing *s, const struct watched *w)
+{
+        enum scope watch = w->rule->clause.scope;
+        bool same = streq(s->path, w->path);
+
+        switch (s->ignore->scope) {
+        case SCOPE_FILE:
+                return same && watch == SCOPE_FILE;
+        case SCOPE_DIRECTORY:
+                return (same && (watch == SCOPE_FILE || watch == SCOPE_DIRECTORY)) ||
+                       (watch == SCOPE_FILE && is_child(w->path, s->path));
+        default:
+                return true;
+        }
+}
 
 static void note_swallowed(struct lint *l, struct watched *w, void *userdata)
 {
         struct swallowing *s = userdata;
         const struct source *at = &s->ignore->source, *rule = &w->rule->clause.source;
 
-        if (w->rule->always || (w->rule->clause.events & ~s->ignore->events))
+        if (w->rule->always || (w->rule->clause.events & ~s->ignore->events) || !reaches_all_of(s, w))
                 return;
         if (!w->swallowed) {
                 w->swallowed = true;
@@ -156,10 +188,12 @@ static void lint_swallowed(struct lint *l, const struct clause *ignore)
 {
         struct swallowing s = { .ignore = ignore };
 
-        if (!lint_takes_whole(ignore))
+        if (!lint_takes_all(ignore))
                 return;
-        for (size_t i = 0; i < ignore->paths.n; i++)
-                foreach_below(l, ignore->paths.v[i], note_swallowed, &s);
+        for (size_t i = 0; i < ignore->paths.n; i++) {
+                s.path = ignore->paths.v[i];
+                foreach_below(l, s.path, note_swallowed, &s);
+        }
         if (s.n > SWALLOWED_SHOWN)
                 diag_add(l->diag, DIAG_WARNING, ignore->source.file, ignore->source.line,
                          "ignore \"%s\" takes out %zu more watched paths of other files", ignore->name,

@@ -330,17 +330,23 @@ static int copy_strings(struct arena *arena, const struct strings *from, struct 
         return 0;
 }
 
+uint32_t world_locate(const struct world *w, const char *path, struct strbuf *inside)
+{
+        uint32_t mount = world_mount_of(w, path);
+
+        if (mount != WORLD_NONE)
+                rebase(path, strlen(path), w->mounts[mount].mountpoint, w->mounts[mount].root, inside);
+        else
+                strbuf_adds(inside, path);
+        return mount;
+}
+
 int world_add_path(struct world *w, const struct world_path *facts)
 {
         _cleanup_strbuf_ struct strbuf inside = STRBUF_NULL;
         struct world_path p = *facts;
 
-        p.mount = world_mount_of(w, facts->resolved);
-        if (p.mount != WORLD_NONE)
-                rebase(facts->resolved, strlen(facts->resolved), w->mounts[p.mount].mountpoint,
-                       w->mounts[p.mount].root, &inside);
-        else
-                strbuf_adds(&inside, facts->resolved);
+        p.mount = world_locate(w, facts->resolved, &inside);
         p.path = arena_strdup(w->arena, facts->path);
         p.resolved = arena_strdup(w->arena, facts->resolved);
         p.inside = arena_strndup(w->arena, strbuf_str(&inside), inside.len);

@@ -136,6 +136,9 @@ bool world_value_is_name(const char *value) _pure_;
 
 /* The mount a walk along the absolute, canonical path ends in, or WORLD_NONE. */
 uint32_t world_mount_of(const struct world *w, const char *path);
+/* The same, with the path inside its filesystem (the path itself where there is no mount) added to inside. */
+struct strbuf;
+uint32_t world_locate(const struct world *w, const char *path, struct strbuf *inside);
 /* The topmost mount exactly at mountpoint path, or WORLD_NONE. */
 uint32_t world_mount_at(const struct world *w, const char *path);
 /* All mounts, visible or not, strictly below the absolute path: *ret_n indexes sorted by mountpoint. */

@@ -23,6 +23,7 @@ core_unit_tests = \
 	%D%/unit/test-escape \
 	%D%/unit/test-dirtree \
 	%D%/unit/test-event \
+	%D%/unit/test-explain \
 	%D%/unit/test-fdinfo \
 	%D%/unit/test-generation \
 	%D%/unit/test-interest \
@@ -57,6 +58,7 @@ daemon_unit_tests = \
 	%D%/unit/test-attribute \
 	%D%/unit/test-conf-read \
 	%D%/unit/test-control \
+	%D%/unit/test-explain-kernel \
 	%D%/unit/test-fan-group \
 	%D%/unit/test-ignores \
 	%D%/unit/test-ignores-random \
@@ -95,6 +97,9 @@ tests_unit_test_resolve_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_pipeline_SOURCES = %D%/unit/test-pipeline.c $(street_fixture)
 tests_unit_test_pipeline_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_SOURCES = %D%/unit/test-ignores.c $(ignore_fixture)
+tests_unit_test_explain_kernel_SOURCES = \
+	%D%/unit/test-explain-kernel.c $(ignore_fixture) %D%/unit/ignore_random.c %D%/unit/ignore_random.h
+tests_unit_test_explain_kernel_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_random_SOURCES = %D%/unit/test-ignores-random.c $(ignore_fixture)
 tests_unit_test_ignores_random_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

@@ -57,7 +57,7 @@ only sd-journal "$(includes 'systemd/sd-journal\.h')" ctl/journal.c
 only cn_proc "$(includes 'linux/(cn_proc|connector|netlink)\.h')" daemon/proc_events.c
 # JSON off the hot path: replies of the control socket and what fawatchctl prints.
 # shellcheck disable=SC2046
-only jansson "$(includes 'jansson\.h')" daemon/control_json.c $(ls ctl/*.[ch])
+only jansson "$(includes 'jansson\.h')" $(ls daemon/control_json*.[ch] ctl/*.[ch])
 # Groups and marks: fan_group is the daemon's; the probe asks the kernel in throw-away groups.
 only 'fanotify_init and fanotify_mark' '\bfanotify_(init|mark)[[:space:]]*\(($|[^2])' daemon/fan_group.c daemon/probe.c
 

@@ -113,14 +113,21 @@ static void op_reload(void *userdata, bool dry_run, const struct control_peer *p
         s->n_waiting = 0;
 }
 
+/* Both paths as they came. */
+static int op_explain(void *userdata, const char *path, const char *second, struct strbuf *out)
+{
+        strbuf_addf(out, "%s|%s", path, second ? second : "(none)");
+        return streq(path, "/nowhere") ? -ENOENT : 0;
+}
+
 static int op_fails(void *userdata, struct strbuf *out)
 {
         strbuf_adds(out, "half an answer");
         return -EIO;
 }
 
-static const struct control_ops good_ops = { op_status, op_marks, op_coverage, op_rules, op_reload };
-static const struct control_ops bad_ops = { op_status, op_fails, op_fails, op_fails, op_reload };
+static const struct control_ops good_ops = { op_status, op_marks, op_coverage, op_rules, op_reload, op_explain };
+static const struct control_ops bad_ops = { op_status, op_fails, op_fails, op_fails, op_reload, op_explain };
 
 static char directory[] = "/tmp/test-control-XXXXXX";
 static char socket_path[64];
@@ -226,6 +233,31 @@ static void test_answers(void **state)
         check_answer(c, "Coverage", "flooded", 7);
         check_answer(c, "Rules", odd_bytes, sizeof(odd_bytes) - 1);
         check_answer(c, "Rules", odd_bytes, sizeof(odd_bytes) - 1);
+}
+
+static void test_explain(void **state)
+{
+        static const struct {
+                const char *path, *second;
+                int r;
+                const char *expected;
+        } table[] = {
+                { "/a\xff b", NULL, 0, "/a\xff b|(none)" },
+                { "/a", "/b", 0, "/a|/b" },
+                { "relative", NULL, -EINVAL, NULL },
+                { "", NULL, -EINVAL, NULL },
+                { "/a", "b", -EINVAL, NULL },
+                { "/nowhere", NULL, -ENOENT, NULL },
+        };
+        _cleanup_(client_freep) struct client *c = open_client();
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                _cleanup_answer_ struct client_answer answer = {};
+
+                assert_int_equal(client_explain(c, table[i].path, table[i].second, &answer), table[i].r);
+                if (table[i].expected)
+                        assert_string_equal(answer.bytes, table[i].expected);
+        }
 }
 
 static void test_errors(void **state)
@@ -703,6 +735,7 @@ int main(void)
         alarm(120); /* a lost answer is waited for without end */
         const struct CMUnitTest tests[] = {
                 with_server(test_answers),
+                with_server(test_explain),
                 cmocka_unit_test_setup_teardown(test_errors, setup_bad, teardown),
                 cmocka_unit_test(test_nobody),
                 with_server(test_reload_peer),
