@@ -153,22 +153,25 @@ union message {
         char bytes[NLMSG_SPACE(sizeof(struct cn_msg) + sizeof(struct proc_event)) + 64];
 };
 
-/* One message of the kernel's; NULL in *ret when it is none of ours.  1, 0 (none waits), -errno. */
-static int receive(struct proc_events *e, union message *m, const struct proc_event **ret)
+/* One message of the kernel's; *ret_ours tells whether it is one of the connector's, copied to
+ * ret: where it stands it is not aligned.  1, 0 (none waits), -errno. */
+static int receive(struct proc_events *e, struct proc_event *ret, bool *ret_ours)
 {
+        union message m;
         struct sockaddr_nl from = {};
         socklen_t from_len = sizeof(from);
-        ssize_t n = recvfrom(e->socket, m, sizeof(*m), MSG_DONTWAIT, (struct sockaddr *)&from, &from_len);
-        const struct cn_msg *cn = NLMSG_DATA(&m->header);
+        ssize_t n = recvfrom(e->socket, &m, sizeof(m), MSG_DONTWAIT, (struct sockaddr *)&from, &from_len);
+        const struct cn_msg *cn = NLMSG_DATA(&m.header);
 
-        *ret = NULL;
+        *ret_ours = false;
         if (n < 0)
                 return errno == EAGAIN ? 0 : errno == EINTR ? 1 : -errno;
-        if (from.nl_pid != 0 || !NLMSG_OK(&m->header, (size_t)n) || m->header.nlmsg_type != NLMSG_DONE ||
-            m->header.nlmsg_len < NLMSG_LENGTH(sizeof(*cn) + sizeof(struct proc_event)) ||
-            cn->id.idx != CN_IDX_PROC || cn->id.val != CN_VAL_PROC)
+        if (from.nl_pid != 0 || !NLMSG_OK(&m.header, (size_t)n) || m.header.nlmsg_type != NLMSG_DONE ||
+            m.header.nlmsg_len < NLMSG_LENGTH(sizeof(*cn) + sizeof(*ret)) || cn->id.idx != CN_IDX_PROC ||
+            cn->id.val != CN_VAL_PROC)
                 return 1;
-        *ret = (const struct proc_event *)cn->data;
+        memcpy(ret, cn->data, sizeof(*ret));
+        *ret_ours = true;
         return 1;
 }
 
@@ -190,19 +193,19 @@ static void lost(struct proc_events *e)
 /* Takes what waits, and was told before until_ns; false when there may be more of it. */
 static bool take_messages(struct proc_events *e, size_t max, uint64_t until_ns)
 {
-        union message m;
-        const struct proc_event *p;
+        struct proc_event p;
+        bool ours;
 
         for (size_t n = 0; n < max; n++) {
-                int r = receive(e, &m, &p);
+                int r = receive(e, &p, &ours);
 
                 if (r == 0)
                         return true;
                 if (r < 0)
                         lost(e);
-                else if (p)
-                        take_event(e, p);
-                if (p && p->timestamp_ns > until_ns)
+                else if (ours)
+                        take_event(e, &p);
+                if (ours && p.timestamp_ns > until_ns)
                         return true;
         }
         return false;
@@ -352,17 +355,17 @@ static int send_listen(int fd, const void *data, size_t len)
 static int wait_for_answer(struct proc_events *e)
 {
         struct pollfd fd = { .fd = e->socket, .events = POLLIN };
-        union message m;
-        const struct proc_event *p;
+        struct proc_event p;
+        bool ours;
         uint64_t until = monotonic_ns() + ANSWER_MSEC * USEC_PER_MSEC * NSEC_PER_USEC;
 
         while (monotonic_ns() < until && poll(&fd, 1, ANSWER_MSEC) > 0) {
-                int r = receive(e, &m, &p);
+                int r = receive(e, &p, &ours);
 
                 if (r < 0)
                         return r;
-                if (r > 0 && p && (uint32_t)p->what == PROC_EVENT_NONE)
-                        return -(int)p->event_data.ack.err;
+                if (ours && (uint32_t)p.what == PROC_EVENT_NONE)
+                        return -(int)p.event_data.ack.err;
         }
         return -ETIMEDOUT;
 }

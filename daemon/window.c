@@ -121,6 +121,9 @@ static int compare_execs(const void *a, const void *b)
 /* The first exec of pid in order, or the end of all. */
 static const struct window_exec *first_exec(const struct window *w, int32_t pid)
 {
+        if (w->n_execs == 0)
+                return NULL;
+
         size_t low = 0, high = w->n_execs;
 
         while (low < high) {
@@ -136,7 +139,7 @@ static const struct window_exec *first_exec(const struct window *w, int32_t pid)
 
 static bool is_of(const struct window *w, const struct window_exec *x, int32_t pid)
 {
-        return x < w->execs + w->n_execs && x->pid == pid;
+        return x && x < w->execs + w->n_execs && x->pid == pid;
 }
 
 bool window_exec_after(const struct window *w, int32_t pid, size_t at)
