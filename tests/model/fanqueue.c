@@ -13,13 +13,14 @@
 
 #include "events.h"
 #include "fan_uapi.h"
+#include "probe.h"
 
 #define MAX_CANDIDATES 100 /* the kernel looks at 128 events when it merges: the queue is read before that */
 
 int fanqueue_open(struct fanqueue *q, unsigned init_flags)
 {
         *q = (struct fanqueue){ .group.init_flags = init_flags };
-        q->fd = fanotify_init(init_flags | FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_CLOEXEC);
+        q->fd = probe_open_group(init_flags);
         return q->fd < 0 ? -errno : 0;
 }
 

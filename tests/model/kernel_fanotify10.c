@@ -13,6 +13,7 @@
 #include "events.h"
 #include "fanotify10.h"
 #include "fsmodel.h"
+#include "probe.h"
 
 #define N_EVICTED 16 /* files, or directories, of a case that evicts */
 
@@ -57,7 +58,7 @@ static void mark(int fd, unsigned flags, uint64_t mask, const char *path)
 
 static int make_group(unsigned init_flags)
 {
-        int fd = fanotify_init(init_flags | FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_CLOEXEC);
+        int fd = probe_open_group(init_flags);
 
         if (fd < 0)
                 die("fanotify_init: %m");

@@ -13,14 +13,20 @@
 #include "events.h"
 #include "fan_uapi.h"
 
-static int group(unsigned init_flags)
+int probe_open_group(unsigned init_flags)
 {
-        return fanotify_init(init_flags | FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_CLOEXEC);
+        for (unsigned tries = 0;; tries++) {
+                int fd = fanotify_init(init_flags | FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_CLOEXEC);
+
+                if (fd >= 0 || errno != EMFILE || tries == 1000)
+                        return fd;
+                (void)usleep(10000);
+        }
 }
 
 bool probe_group(unsigned init_flags)
 {
-        int fd = group(init_flags);
+        int fd = probe_open_group(init_flags);
 
         if (fd < 0)
                 return false;
@@ -37,7 +43,7 @@ static void mark(int fd, unsigned flags, uint64_t mask, const char *path)
 /* EINVAL says that a flag or a bit is not known; other errors that this filesystem is not taken. */
 static bool knows(unsigned init_flags, unsigned flags, uint64_t mask, const char *path)
 {
-        int fd = group(init_flags);
+        int fd = probe_open_group(init_flags);
         bool known;
 
         if (fd < 0)
@@ -50,7 +56,7 @@ static bool knows(unsigned init_flags, unsigned flags, uint64_t mask, const char
 /* What a group with file handles is told of this filesystem. */
 static int fid_errno(const char *path)
 {
-        int fd = group(FAN_REPORT_FID),
+        int fd = probe_open_group(FAN_REPORT_FID),
             r = fanotify_mark(fd, FAN_MARK_ADD, FAN_OPEN, AT_FDCWD, path) < 0 ? -errno : 0;
 
         close(fd);
@@ -90,7 +96,7 @@ static int make_file(const char *path, const char *text)
  * fifo clear it, so that the open of a file there is told? */
 static bool special_untold(const char *dir, const char *file, const char *fifo)
 {
-        int fd = group(FAN_CLASS_NOTIF), writer;
+        int fd = probe_open_group(FAN_CLASS_NOTIF), writer;
         bool told;
 
         close(make_file(file, "x"));
@@ -112,7 +118,7 @@ static bool special_untold(const char *dir, const char *file, const char *fifo)
 /* The modification clears the ignore mask: an open that comes after it is told. */
 static bool truncate_before_open(const char *path)
 {
-        int fd = group(FAN_CLASS_NOTIF), file;
+        int fd = probe_open_group(FAN_CLASS_NOTIF), file;
         bool told;
 
         close(make_file(path, "x"));
@@ -131,7 +137,7 @@ static bool truncate_before_open(const char *path)
 /* A file open through two names, both removed: does its mark outlive the close of the one? */
 static bool last_dentry_tells(const char *a, const char *b)
 {
-        int fd = group(FAN_CLASS_NOTIF), first, second;
+        int fd = probe_open_group(FAN_CLASS_NOTIF), first, second;
         char path[64];
         bool stays;
 
@@ -154,7 +160,7 @@ static bool last_dentry_tells(const char *a, const char *b)
 /* The first of the events in the queue: that of the file written to? */
 static bool copy_modifies_first(const char *from, const char *to)
 {
-        int fd = group(FAN_CLASS_NOTIF), in = make_file(from, "x"), out = make_file(to, "y");
+        int fd = probe_open_group(FAN_CLASS_NOTIF), in = make_file(from, "x"), out = make_file(to, "y");
         struct fanotify_event_metadata m;
         loff_t zero[2] = {};
 
