@@ -123,11 +123,6 @@ tests_model_test_interest_kernel_SOURCES = \
 	%D%/model/test-interest-kernel.c %D%/model/test-interest-kernel.h
 tests_model_test_interest_kernel_LDADD = $(CORE_LIBS)
 TESTS += %D%/model/test-interest-kernel %D%/model/mutants.sh
-# They make and close hundreds of groups, of which a user may have 128: not beside others that need one.
-if HAVE_CMOCKA
-%D%/model/test-interest-kernel.log: $(daemon_unit_tests:=.log)
-endif
-%D%/model/mutants.log: %D%/model/test-interest-kernel.log
 EXTRA_DIST += %D%/model/mutants.sh %D%/run-kernel
 
 # goldens: text in, text out
