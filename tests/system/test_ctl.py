@@ -148,10 +148,11 @@ def test_slow_follower_is_told_what_it_lost(fawatchd, machine, w):
     machine.sh(f"kill -STOP {pid}")
     machine.python("for i in range(20000): open(f'/t/w/x{i}', 'w').close()")
     fawatchd.settle()
-    lost = fawatchd.counters()["followers_lost"]
+    wait_until(lambda: fawatchd.counters()["followers_lost"] > 0, "events that it did not get")
     machine.sh(f"kill -CONT {pid}")
-    assert lost > 0
-    wait_until(lambda: str(lost) in machine.sh("cat /run/follow.out /run/follow.err").out, "being told")
+    # the status file follows the counter within a second
+    wait_until(lambda: str(fawatchd.counters()["followers_lost"]) in
+               machine.sh("cat /run/follow.out /run/follow.err").out, "being told", 60)
     machine.sh(f"kill {pid}; rm /run/follow.*")
     assert len([r for r in fawatchd.records(settle=False) if "/t/w/x" in r["path"]]) == 20000
 
