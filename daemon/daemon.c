@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <systemd/sd-event.h>
-#include <systemd/sd-id128.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -157,6 +156,7 @@ static int on_heartbeat(sd_event_source *s, uint64_t usec, void *userdata)
 {
         struct daemon *d = userdata;
         notes_alive(d);
+        heritage_sign_of_life(d, false);
         after_events(d);
         daemon_publish_status(d, true);
         (void)sd_event_source_set_time_relative(s, d->generation->settings->heartbeat_usec);
@@ -319,6 +319,7 @@ static int open_street(struct daemon *d)
         const struct reporter_params reporter = {
                 .counters = &s->counters,
                 .sink = sink,
+                .spool = d->heritage.spool.spool,
                 .stream = d->stream,
                 .realtime_usec = daemon_realtime_usec,
                 .monotonic_usec = daemon_monotonic_usec,
@@ -344,6 +345,7 @@ static int open_street(struct daemon *d)
                 .attributor = s->attributor,
                 .reporter = s->reporter,
                 .names = s->names,
+                .spool = d->heritage.spool.spool,
                 .max_events = (size_t)files.rlim_cur / 2,
                 .realtime_usec = daemon_realtime_usec,
                 .world_changed = world_changed,
@@ -357,7 +359,12 @@ static int open_marks(struct daemon *d)
         const struct marks_params params = {
                 .kernel = &d->generation->world->kernel,
                 .queue_unlimited = d->generation->settings->queue_unlimited,
+                .adopted = d->heritage.groups,
+                .n_adopted = d->heritage.n_groups,
+                .group_changed = heritage_group_changed,
+                .userdata = d,
         };
+        d->heritage.n_groups = 0;
         int r = marks_new(&params, &d->street.marks);
         if (r == -ENOSYS)
                 log_message(LOG_ERR, "this kernel has no fanotify (CONFIG_FANOTIFY)");
@@ -410,16 +417,16 @@ static int open_loop(struct daemon *d)
 
 static int begin(struct daemon *d)
 {
-        sd_id128_t stream;
-        int r = sd_id128_randomize(&stream);
+        int r = d->runtime ? heritage_open(d) : 0;
         if (r < 0)
                 return EXIT_TROUBLE;
-        sd_id128_to_string(stream, d->stream);
         d->started_usec = daemon_realtime_usec();
 
         r = loader_first(d);
         if (r < 0)
                 return r == -ENOMEM ? EXIT_TROUBLE : EXIT_NO_RULES;
+        if (heritage_open_spool(d) < 0)
+                return EXIT_TROUBLE;
         r = open_marks(d);
         if (r < 0)
                 return r == -ENOSYS ? EXIT_NO_FANOTIFY : r == -EPERM ? EXIT_NOT_PERMITTED : EXIT_TROUBLE;
@@ -432,8 +439,11 @@ static int begin(struct daemon *d)
                 return EXIT_TROUBLE;
         daemon_groups_changed(d);
         (void)sd_event_set_watchdog(d->loop->event, true);
+        heritage_sign_of_life(d, false);
         daemon_publish_status(d, true);
-        daemon_reload_finished(d);
+        /* after a restart the files on the disk are still to be loaded: ready is when they are */
+        if (d->texts->from != RULES_KEPT)
+                daemon_reload_finished(d);
         return EXIT_FINE;
 }
 
@@ -483,6 +493,7 @@ static void stop(struct daemon *d)
         drain(d);
         notes_stopping(d);
         size_t left = reporter_drain(d->street.reporter, daemon_monotonic_usec() + STOP_SEND_USEC);
+        heritage_sign_of_life(d, true);
         if (left > 0)
                 log_message(LOG_ERR, "%zu records could not be written: the log did not take them in time",
                             left);
@@ -516,6 +527,7 @@ static void daemon_done(struct daemon *d)
         mounts_monitor_free(d->monitor);
         loop_done(d->loop);
         street_done(&d->street);
+        heritage_done(&d->heritage);
         generation_free(d->generation);
         build_texts_free(d->texts);
         loader_done(&d->loader);

@@ -7,6 +7,7 @@
 
 #include "build.h"
 #include "control.h"
+#include "heritage.h"
 #include "mounts.h"
 #include "reload.h"
 #include "runtime.h"
@@ -43,6 +44,7 @@ struct daemon {
         struct build_texts *texts;     /* what it was made of */
         uint64_t generations;          /* numbers given */
         char stream[33];
+        struct heritage heritage;
         uint64_t started_usec;
         struct loader loader;
         struct worker *worker;

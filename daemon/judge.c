@@ -453,6 +453,7 @@ static void hold(struct pipeline *p, const struct sight *s)
                 .fs_errno = s->e->has_error ? s->e->error : 0,
                 .fs_error_count = s->e->error_count,
                 .read_usec = p->current->read_usec,
+                .end = p->judged_end,
         };
         h->shown_at = keep_path(p, &h->shown);
         h->old_path_at = keep_path(p, &s->query.old_path);
@@ -501,7 +502,7 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
                 settle_overflow(p);
                 return;
         }
-        if (e->pid == p->self) {
+        if (e->pid == p->self || (p->predecessor != 0 && e->pid == p->predecessor)) {
                 c->events_self++;
                 return;
         }

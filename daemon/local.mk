@@ -23,8 +23,10 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/fdutil.h \
 	%D%/guarded.c %D%/guarded.h \
 	%D%/handles.c %D%/handles.h \
+	%D%/heritage.c %D%/heritage.h \
 	%D%/judge.c \
 	%D%/loader.c %D%/loader.h \
+	%D%/keep.c %D%/keep.h \
 	%D%/log.c %D%/log.h \
 	%D%/mark_path.c %D%/mark_path.h \
 	%D%/marks.c %D%/marks.h \
@@ -54,6 +56,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/sink_journal.c \
 	%D%/sink_stdout.c \
 	%D%/state.c %D%/state.h \
+	%D%/store.c %D%/store.h \
 	%D%/street.h \
 	%D%/window.c %D%/window.h \
 	%D%/worker.c %D%/worker.h \

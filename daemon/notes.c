@@ -97,7 +97,7 @@ void notes_stopping(struct daemon *d)
 {
         static const char *const none[] = { NULL };
         reporter_note(d->street.reporter, RECORD_STOPPING, LOG_INFO, none,
-                      "fawatchd stops: what happens from now on is not watched");
+                      "fawatchd stops: unless this is a restart, what happens from now on is not watched");
 }
 
 static void add_warnings(struct fields *f, const struct diag *diag, const struct plan *plan)
@@ -182,6 +182,38 @@ void notes_alive(struct daemon *d)
         reporter_note(d->street.reporter, RECORD_ALIVE, LOG_DEBUG, f.v,
                       "alive: %" PRIu64 " records so far, %" PRIu64 " shed, generation %" PRIu64,
                       reporter_seq(d->street.reporter), c->records_shed, d->generation->number);
+}
+
+/* The mount points of all that is watched at least in part. */
+static void list_watched(const struct generation *g, struct strbuf *out)
+{
+        for (size_t i = 0; i < g->plan->n_coverage; i++) {
+                const struct coverage *c = &g->plan->coverage[i];
+                uint32_t mount = g->world->fs[c->fs].canonical_mount;
+
+                if ((c->state != COVERED && c->state != PARTLY_COVERED) || mount == WORLD_NONE)
+                        continue;
+                strbuf_adds(out, out->len > 0 ? " " : "");
+                strbuf_adds(out, g->world->mounts[mount].mountpoint);
+        }
+}
+
+void notes_gap(struct daemon *d, const struct gap_note *gap)
+{
+        _cleanup_(fields_done) struct fields f = {};
+        _cleanup_strbuf_ struct strbuf where = STRBUF_NULL;
+
+        list_watched(d->generation, &where);
+        add(&f, "FAWATCH_GAP", gap->kind);
+        add(&f, "FAWATCH_REASON", gap->reason);
+        add(&f, "FAWATCH_MOUNTPOINT", strbuf_str(&where));
+        if (gap->from_usec > 0)
+                addf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, gap->from_usec);
+        if (gap->until_usec > 0)
+                addf(&f, "FAWATCH_UNTIL_USEC", "%" PRIu64, gap->until_usec);
+        reporter_note(d->street.reporter, RECORD_GAP, LOG_WARNING, f.v,
+                      "what happened is not known: %s (%s)", gap->reason,
+                      where.len > 0 ? strbuf_str(&where) : "no filesystem is watched");
 }
 
 void notes_verify(struct daemon *d)

@@ -7,3 +7,6 @@ void notify_ready(const char *status);
 void notify_reloading(void);
 void notify_stopping(void);
 void notify_status(const char *status);
+/* A copy of fd is kept under this name while we are gone, or no longer. */
+void notify_store(const char *name, int fd);
+void notify_unstore(const char *name);

@@ -14,12 +14,16 @@
 
 struct pipeline;
 
+/* of each of the two windows, unless the params say otherwise */
+#define PIPELINE_WINDOW_BYTES (1024u * 1024u)
+
 struct pipeline_params {
         struct counters *counters;
         struct resolver *resolver;
         struct attributor *attributor;
         struct reporter *reporter;
         struct names *names;
+        struct spool *spool;    /* whose windows are read into (borrowed); NULL: memory of our own */
         size_t window_bytes;    /* 0 = default */
         size_t max_events;      /* bound on pidfds held at a time: LimitNOFILE / 2; 0 = 8192, which is the most */
         uint64_t (*realtime_usec)(void);
@@ -39,6 +43,11 @@ void pipeline_set_generation(struct pipeline *p, const struct generation *g);
  * then the descriptor is readable, so that a level-triggered poll calls again; or a
  * negative errno of read(2) that is not for this event alone. */
 int pipeline_dispatch(struct pipeline *p, struct fan_group *g);
+/* Judges what a process before read into the spool and did not get to.  Call it once, with
+ * the generation of that process in force.  Returns how many events there were. */
+size_t pipeline_replay(struct pipeline *p);
+/* Events of this process, too, are our own: it wrote files for us and is gone.  0 = none. */
+void pipeline_set_predecessor(struct pipeline *p, int32_t pid);
 /* Judges bytes as if read from such a group: for benchmarks and fuzzing.  Descriptors in
  * them are taken for absent.  Returns 0, -EBADMSG (what stands before was judged), -ENOMEM. */
 int pipeline_judge(struct pipeline *p, const struct group_key *group, const void *bytes, size_t len);

@@ -24,6 +24,7 @@ struct held {
         int32_t fs_errno;
         uint32_t fs_error_count;
         uint64_t read_usec;
+        size_t end;                 /* of its event in the window */
         bool gone;                  /* taken into a later one */
 };
 
@@ -42,7 +43,7 @@ struct drained {
 struct pipeline {
         struct pipeline_params params;
         const struct generation *generation;
-        int32_t self;
+        int32_t self, predecessor;
 
         struct window *current, *next; /* of windows; next is filled while current is judged */
         struct window windows[2];
@@ -58,6 +59,7 @@ struct pipeline {
         struct spent *spent;
         struct match_hits hits;
         struct strbuf path, old_path, canonical, canonical_old;
+        size_t judged_end;             /* of the event that is judged */
         size_t skip[8];                /* offsets of moved_to events already taken as part of a rename */
         size_t n_skip;
 

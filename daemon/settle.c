@@ -237,9 +237,12 @@ static void settle(struct pipeline *p, struct held *h)
 
 void settle_all(struct pipeline *p)
 {
-        for (size_t i = 0; i < p->n_held; i++)
+        for (size_t i = 0; i < p->n_held; i++) {
+                /* with the commit of its record: it is not judged again */
+                window_done_to(p->current, p->held[i].end);
                 if (!p->held[i].gone)
                         settle(p, &p->held[i]);
+        }
         p->n_held = 0;
         strbuf_reset(&p->texts);
         if (p->texts.cap > MAX_TEXTS_KEPT)
@@ -277,6 +280,7 @@ void settle_overflow(struct pipeline *p)
 
         settle_weaken(p, true);
         settle_all(p);
+        window_done_to(p->current, p->judged_end);
         resolver_forget_all(p->params.resolver);
         attributor_forget_all(p->params.attributor);
         /* a link, a mount point or a rule's object may have been replaced unseen */

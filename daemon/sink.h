@@ -7,7 +7,13 @@
 #include "base.h"
 
 struct iovec;
+struct mmsghdr;
 struct sink;
+
+/* Records that one call of send() takes at the most. */
+#define SINK_BATCH 64u
+/* In msg_len: not accepted.  (A record in a memfd is accepted with 0 bytes.) */
+#define SINK_NOT_ACCEPTED UINT32_MAX
 
 struct sink_ops {
         /*
@@ -27,6 +33,12 @@ struct sink {
         const struct sink_ops *ops;
         int fd;              /* to poll for POLLOUT after -EAGAIN; may change after send(); -1: none */
         uint64_t too_large;  /* records given up */
+        /*
+         * SINK_BATCH of them, or NULL: the headers to send with.  sendmmsg(2) writes msg_len
+         * of each message that was accepted, before the process can be killed: where the
+         * memory outlives it, the next one knows exactly what the log has.
+         */
+        struct mmsghdr *headers;
 };
 
 /* A non-blocking socket to journald's native socket at path (NULL = the usual

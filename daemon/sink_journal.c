@@ -23,7 +23,6 @@
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 /* as sd_journal_send(3) takes: records up to this size need no memfd */
 #define SEND_BUFFER (8 * 1024 * 1024)
-#define BATCH 64u
 
 struct sink_journal {
         struct sink sink;
@@ -97,13 +96,14 @@ static ssize_t send_descriptor(const struct sink_journal *j, int fd)
                 struct cmsghdr header;
                 char space[CMSG_SPACE(sizeof(int))];
         } control = {};
-        const struct msghdr message = { .msg_control = &control, .msg_controllen = sizeof(control) };
+        struct mmsghdr own, *message = j->sink.headers ? j->sink.headers : &own;
 
         control.header.cmsg_level = SOL_SOCKET;
         control.header.cmsg_type = SCM_RIGHTS;
         control.header.cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-        return sendmsg(j->sink.fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 1;
+        message->msg_hdr = (struct msghdr){ .msg_control = &control, .msg_controllen = sizeof(control) };
+        return sendmmsg(j->sink.fd, message, 1, MSG_NOSIGNAL) < 0 ? -errno : 1;
 }
 
 static ssize_t send_large(struct sink_journal *j, const struct iovec *record)
@@ -124,14 +124,14 @@ static ssize_t send_large(struct sink_journal *j, const struct iovec *record)
 
 static ssize_t send_batch(struct sink_journal *j, const struct iovec *records, size_t n)
 {
-        struct mmsghdr messages[BATCH] = {};
+        struct mmsghdr own[SINK_BATCH], *messages = j->sink.headers ? j->sink.headers : own;
         int sent;
 
-        n = MIN_OF(n, (size_t)BATCH);
-        for (size_t i = 0; i < n; i++) {
-                messages[i].msg_hdr.msg_iov = (struct iovec *)&records[i];
-                messages[i].msg_hdr.msg_iovlen = 1;
-        }
+        n = MIN_OF(n, (size_t)SINK_BATCH);
+        for (size_t i = 0; i < n; i++)
+                messages[i].msg_hdr = (struct msghdr){
+                        .msg_iov = (struct iovec *)&records[i], .msg_iovlen = 1,
+                };
         do {
                 sent = sendmmsg(j->sink.fd, messages, (unsigned)n, MSG_NOSIGNAL);
         } while (sent < 0 && errno == EINTR);
