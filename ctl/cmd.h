@@ -25,6 +25,7 @@ struct invocation {
         size_t n_rules;
         const char *const *paths;
         size_t n_paths;
+        const char *since; /* a time, or NULL */
         const char *file; /* the operand, or NULL */
 };
 
@@ -36,6 +37,7 @@ enum exit_status cmd_rules(const struct invocation *i);
 enum exit_status cmd_marks(const struct invocation *i);
 enum exit_status cmd_coverage(const struct invocation *i);
 enum exit_status cmd_follow(const struct invocation *i);
+enum exit_status cmd_verify(const struct invocation *i);
 
 /* Tells on standard error why the daemon gave no answer, and what to do. */
 enum exit_status explain_no_answer(int error);

@@ -15,9 +15,12 @@ fawatchctl_SOURCES = \
 	%D%/cmd_reload.c \
 	%D%/cmd_rules.c \
 	%D%/cmd_status.c \
+	%D%/cmd_verify.c \
 	%D%/edit_file.c %D%/edit_file.h \
 	%D%/edit_target.c %D%/edit_target.h \
+	%D%/journal.c %D%/journal.h \
 	%D%/main.c \
 	%D%/print.c %D%/print.h \
-	%D%/ruleset.c %D%/ruleset.h
+	%D%/ruleset.c %D%/ruleset.h \
+	%D%/since.c %D%/since.h
 fawatchctl_LDADD = daemon/libconfread.a $(CORE_LIBS) $(LIBSYSTEMD_LIBS) $(JANSSON_LIBS)

@@ -21,6 +21,7 @@ enum { /* options, as bits: each command takes some */
         OPT_SOCKET = 1 << 6,
         OPT_HELP = 1 << 7,
         OPT_VERSION = 1 << 8,
+        OPT_SINCE = 1 << 9,
 };
 #define OPT_ALWAYS OPT_HELP /* with every command */
 
@@ -37,6 +38,7 @@ static const struct {
         { OPT_ROOT,    "root",    "DIR",  false, "check the rules of the image below DIR" },
         { OPT_RULE,    "rule",    "NAME", true,  "only events of this rule" },
         { OPT_PATH,    "path",    "PATH", true,  "only events at or below this path" },
+        { OPT_SINCE,   "since",   "TIME", false, "only what was recorded from then on, as journalctl takes it" },
         { OPT_SOCKET,  "socket",  "PATH", false, "ask the daemon at this socket" },
         { OPT_HELP,    "help",    NULL,   false, "print this help" },
         { OPT_VERSION, "version", NULL,   false, "print the version" },
@@ -65,6 +67,8 @@ static const struct command {
           "list what is watched, and every gap with its reason" },
         { "follow",   OPT_RULE | OPT_PATH | OPT_JSON | OPT_SOCKET, NULL, cmd_follow,
           "print events as they happen" },
+        { "verify",   OPT_SINCE | OPT_JSON | OPT_SOCKET, NULL, cmd_verify,
+          "was the watch complete: every number is in the journal, or told" },
 };
 /* clang-format on */
 
@@ -168,6 +172,9 @@ static enum exit_status take_option(struct parsed *p, int bit, const char *argum
                 break;
         case OPT_PATH:
                 p->paths[p->i.n_paths++] = argument;
+                break;
+        case OPT_SINCE:
+                p->i.since = argument;
                 break;
         case OPT_SOCKET:
                 p->i.socket = argument;

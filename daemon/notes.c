@@ -86,6 +86,7 @@ void notes_started(struct daemon *d)
         _cleanup_(fields_done) struct fields f = {};
         add(&f, "FAWATCH_VERSION", PACKAGE_VERSION);
         add(&f, "FAWATCH_RULES_SHA256", d->generation->sha256);
+        addf(&f, "FAWATCH_HEARTBEAT_USEC", "%" PRIu64, d->generation->settings->heartbeat_usec);
         add_coverage(&f, d->generation->plan);
         reporter_note(d->street.reporter, RECORD_STARTED, LOG_INFO, f.v,
                       "fawatchd %s watches: %zu rules, %zu marks (rules: %s)", PACKAGE_VERSION,
@@ -165,6 +166,7 @@ void notes_alive(struct daemon *d)
         const struct counters *c = &d->street.counters;
         size_t n, n_counters;
 
+        addf(&f, "FAWATCH_HEARTBEAT_USEC", "%" PRIu64, d->generation->settings->heartbeat_usec);
         addf(&f, "FAWATCH_LAST_SEQ", "%" PRIu64, reporter_seq(d->street.reporter));
         const struct counter_info *table = counters_table(&n_counters);
         _cleanup_strbuf_ struct strbuf totals = STRBUF_NULL;

@@ -66,6 +66,7 @@ lib_libcore_a_SOURCES = \
 	%D%/spool_area.c %D%/spool_area.h \
 	%D%/strbuf.c %D%/strbuf.h \
 	%D%/units.c %D%/units.h \
+	%D%/verify.c %D%/verify.h \
 	%D%/vocab.c %D%/vocab.h \
 	%D%/world.c %D%/world.h \
 	%D%/world_text.c \

@@ -51,7 +51,7 @@ only sd-event "$(includes 'systemd/sd-event\.h')" daemon/daemon.c daemon/control
 only sd-bus "$(includes 'systemd/sd-bus\.h')" daemon/control.c daemon/control_methods.c \
     daemon/control_filter.c daemon/control_internal.h ctl/client.c
 # The daemon speaks journald's protocol itself: sd_journal_send() blocks when journald does.
-only sd-journal "$(includes 'systemd/sd-journal\.h')"
+only sd-journal "$(includes 'systemd/sd-journal\.h')" ctl/journal.c
 # JSON off the hot path: replies of the control socket and what fawatchctl prints.
 # shellcheck disable=SC2046
 only jansson "$(includes 'jansson\.h')" daemon/control_json.c $(ls ctl/*.[ch])
