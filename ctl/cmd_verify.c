@@ -220,7 +220,7 @@ static void print_stream(const struct verify_stream *s)
         }
         if (s->n_limited > 0) {
                 line(TONE_WARNING, "  accounted");
-                printf(": %llu records were over a rule's limit, and counted\n", (unsigned long long)s->n_limited);
+                printf(": %llu were over a limit (of a rule, or of the kernel's queue), and counted\n", (unsigned long long)s->n_limited);
         }
         if (s->n_repeated > 0) {
                 line(TONE_BAD, "  repeated");

@@ -9,6 +9,7 @@
 #include "control.h"
 #include "heritage.h"
 #include "mounts.h"
+#include "recover.h"
 #include "reload.h"
 #include "runtime.h"
 #include "worker.h"
@@ -51,6 +52,8 @@ struct daemon {
         struct runtime *runtime;       /* NULL for an observer beside the service */
         struct control *control;       /* NULL there too */
         struct mounts_monitor *monitor;
+        struct recovery *recovery;
+        uint64_t queue_looked_usec;    /* monotonic */
         struct loop *loop;             /* daemon.c's own: event sources */
 };
 

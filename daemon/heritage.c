@@ -7,7 +7,7 @@
 #include <systemd/sd-id128.h>
 #include <unistd.h>
 
-#include "daemon_state.h"
+#include "gaps.h"
 #include "log.h"
 #include "notes.h"
 #include "state.h"
@@ -133,7 +133,7 @@ static void note_absence(struct daemon *d, const char *fault)
                 .from_usec = known ? life.realtime_usec : 0,
                 .until_usec = daemon_realtime_usec(),
         };
-        notes_gap(d, &gap);
+        gaps_note(d, &gap);
 }
 
 /* What only the process before knew, and had counted. */
@@ -156,7 +156,7 @@ static void note_untold(struct daemon *d, struct spool_state *kept, uint64_t fro
                 .from_usec = from_usec,
                 .until_usec = daemon_realtime_usec(),
         };
-        notes_gap(d, &gap);
+        gaps_note(d, &gap);
 }
 
 void heritage_take(struct daemon *d)

@@ -21,6 +21,8 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/daemon_state.h \
 	%D%/fan_group.c %D%/fan_group.h \
 	%D%/fdutil.h \
+	%D%/found.c \
+	%D%/gaps.c %D%/gaps.h \
 	%D%/guarded.c %D%/guarded.h \
 	%D%/handles.c %D%/handles.h \
 	%D%/heritage.c %D%/heritage.h \
@@ -41,6 +43,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/probe.c %D%/probe.h \
 	%D%/probe_path.c \
 	%D%/proc_read.c %D%/proc_read.h \
+	%D%/recover.c %D%/recover.h \
 	%D%/reload.c %D%/reload.h \
 	%D%/reporter.c %D%/reporter.h \
 	%D%/reporter_internal.h \

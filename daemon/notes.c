@@ -218,6 +218,18 @@ void notes_gap(struct daemon *d, const struct gap_note *gap)
                       where.len > 0 ? strbuf_str(&where) : "no filesystem is watched");
 }
 
+void notes_recovered(struct daemon *d, const struct recovery_summary *s)
+{
+        _cleanup_(fields_done) struct fields f = {};
+
+        add(&f, "FAWATCH_REASON", "recovery after a gap");
+        addf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, s->from_usec);
+        reporter_note(d->street.reporter, RECORD_COVERAGE, LOG_NOTICE, f.v,
+                      "looked for what happened in the gap: %" PRIu64 " names, %" PRIu64 " changed since%s%s",
+                      s->looked_at, s->found, s->failed > 0 ? "; some directories could not be read" : "",
+                      s->cut_short ? "; not all were looked at, there were too many" : "");
+}
+
 void notes_verify(struct daemon *d)
 {
         _cleanup_strbuf_ struct strbuf report = STRBUF_NULL;

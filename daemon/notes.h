@@ -18,6 +18,7 @@ struct gap_note {
         uint64_t from_usec, until_usec; /* realtime; 0 = not known */
 };
 void notes_gap(struct daemon *d, const struct gap_note *gap);
+void notes_recovered(struct daemon *d, const struct recovery_summary *summary);
 void notes_verify(struct daemon *d);
 /* One line for STATUS=: rules, marks, recorded, lost, the last refusal. */
 void notes_status_line(const struct daemon *d, struct strbuf *out);

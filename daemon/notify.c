@@ -42,3 +42,13 @@ void notify_unstore(const char *name)
 {
         (void)sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name);
 }
+
+bool notify_watchdog_interval(uint64_t *ret_usec)
+{
+        return sd_watchdog_enabled(0, ret_usec) > 0;
+}
+
+void notify_watchdog(void)
+{
+        (void)sd_notify(0, "WATCHDOG=1");
+}

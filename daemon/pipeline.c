@@ -13,6 +13,7 @@
 #include <sys/fanotify.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pipeline_internal.h"
@@ -49,6 +50,8 @@ int pipeline_new(const struct pipeline_params *params, struct pipeline **ret)
                 return -ENOMEM;
         p->params = *params;
         p->self = getpid();
+        p->last_read_usec = params->realtime_usec ? params->realtime_usec() : 0;
+        p->last_read_boottime_usec = pipeline_boottime_usec();
         p->current = &p->windows[0];
         p->next = &p->windows[1];
         if (init_windows(p) < 0 || objects_new(&p->objects) < 0)
@@ -166,10 +169,20 @@ void pipeline_set_generation(struct pipeline *p, const struct generation *g)
         matcher_foreach_object(g->matcher, take_object, p);
         objects_end(p->objects);
         settle_restore_spent(p);
+        if (p->unread.level > 0)
+                pipeline_set_shedding(p, p->unread.level);
         attributor_end_batch(p->params.attributor);
 }
 
 /* ---- windows ---- */
+
+uint64_t pipeline_boottime_usec(void)
+{
+        struct timespec ts;
+
+        (void)clock_gettime(CLOCK_BOOTTIME, &ts);
+        return (uint64_t)ts.tv_sec * USEC_PER_SEC + (uint64_t)ts.tv_nsec / NSEC_PER_USEC;
+}
 
 static struct drained *drained_of(struct pipeline *p, const struct fan_group *g)
 {
@@ -187,8 +200,10 @@ static int fill(struct pipeline *p, struct window *w)
         size_t before = w->len;
         int r = window_fill(w, p->group, drained_of(p, p->group)->usec, &p->params.counters->events_bad);
 
-        if (w->len > before || w->len == 0)
+        if (w->len > before || w->len == 0) {
                 w->read_usec = p->params.realtime_usec();
+                w->read_boottime_usec = pipeline_boottime_usec();
+        }
         return r;
 }
 
@@ -212,6 +227,7 @@ static void judge_window(struct pipeline *p)
                 p->rounds++;
         }
         p->last_read_usec = w->read_usec;
+        p->last_read_boottime_usec = w->read_boottime_usec;
 }
 
 /* What the next window says about the programs of what is held. */
@@ -311,6 +327,33 @@ int pipeline_dispatch(struct pipeline *p, struct fan_group *g)
                         return r;
         }
         return p->current->len > 0;
+}
+
+/* The least urgent priority that is looked at, by level. */
+static int urgent_enough(unsigned level)
+{
+        static const int priorities[] = { 7, 4, 3, 1 };
+
+        return priorities[MIN_OF(level, (unsigned)ELEMENTSOF(priorities) - 1)];
+}
+
+void pipeline_set_shedding(struct pipeline *p, unsigned level)
+{
+        const struct rules *rules = p->generation->rules;
+        uint32_t kept = 0;
+
+        for (size_t i = 0; i < rules->n_watches; i++)
+                if (rules->watches[i].priority <= urgent_enough(level))
+                        kept |= rules->watches[i].clause.events;
+        p->unread.kept = kept;
+        p->unread.level = level;
+        if (level == 0)
+                settle_tell_unread(p);
+}
+
+unsigned pipeline_shedding(const struct pipeline *p)
+{
+        return p->unread.level;
 }
 
 void pipeline_set_predecessor(struct pipeline *p, int32_t pid)

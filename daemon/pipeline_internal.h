@@ -65,11 +65,21 @@ struct pipeline {
 
         struct drained drained[128];   /* as many groups as a process can have */
         size_t n_drained;
+        /* what is dropped while the queue is too long, and the account of it */
+        struct {
+                unsigned level;
+                uint32_t kept;             /* EV_ bits that are looked at all the same */
+                uint64_t count, first_usec, last_usec;
+                uint32_t events;
+        } unread;
+        uint64_t last_read_boottime_usec;
         uint64_t last_read_usec;       /* realtime of the window before */
         uint64_t rounds;
 };
 
-/* pipeline.c: reads the next window now, unless that was done. */
+/* pipeline.c */
+uint64_t pipeline_boottime_usec(void);
+/* Reads the next window now, unless that was done. */
 void pipeline_read_on(struct pipeline *p);
 
 /* judge.c: the event at offset at of p->current. */
@@ -86,6 +96,8 @@ void settle_all(struct pipeline *p);
 void settle_weaken(struct pipeline *p, bool exec_seen);
 /* The queue overflowed here: nothing that was learned from events holds any more. */
 void settle_overflow(struct pipeline *p);
+/* What was dropped unread has its record now. */
+void settle_tell_unread(struct pipeline *p);
 /* An ignore of until = "modified" ends with this event. */
 void settle_spend(struct pipeline *p, const struct match_hits *hits);
 /* A new generation: what was spent stays spent where the ignore is the same. */

@@ -273,6 +273,52 @@ static void list_watched(const struct pipeline *p, struct strbuf *out)
         }
 }
 
+/* When the last window before was read, by the clock of now: files that were changed after
+ * the clock was set back have earlier times. */
+static uint64_t before_any_step(const struct pipeline *p)
+{
+        uint64_t passed = pipeline_boottime_usec() - p->last_read_boottime_usec, now = p->params.realtime_usec();
+
+        return MIN_OF(p->last_read_usec, now > passed ? now - passed : 0);
+}
+
+static void add_unread_events(uint32_t events, struct strbuf *out)
+{
+        for (uint32_t left = events, bit; left; left &= ~bit) {
+                bit = left & -left;
+                if (out->len > 0)
+                        strbuf_addc(out, ',');
+                strbuf_adds(out, vocab_name(bit));
+        }
+}
+
+void settle_tell_unread(struct pipeline *p)
+{
+        _cleanup_strbuf_ struct strbuf shed = STRBUF_NULL, events = STRBUF_NULL;
+        char count[24], first[24], last[24];
+
+        if (p->unread.count == 0)
+                return;
+        add_unread_events(record_shown_events(p->unread.events), &events);
+        strbuf_addf(&shed, "(not looked at) %" PRIu64 " - %s", p->unread.count, strbuf_str(&events));
+        (void)snprintf(count, sizeof(count), "%" PRIu64, p->unread.count);
+        (void)snprintf(first, sizeof(first), "%" PRIu64, p->unread.first_usec);
+        (void)snprintf(last, sizeof(last), "%" PRIu64, p->unread.last_usec);
+        const char *const fields[] = {
+                "FAWATCH_REASON", "the kernel's queue was longer than queue_memory",
+                "FAWATCH_COUNT", count,
+                "FAWATCH_FIRST_USEC", first,
+                "FAWATCH_LAST_USEC", last,
+                "FAWATCH_SHED", strbuf_str(&shed),
+                NULL,
+        };
+        reporter_note(p->params.reporter, RECORD_SHED, 4, fields,
+                      "%" PRIu64 " events were not looked at: the kernel's queue was longer than queue_memory",
+                      p->unread.count);
+        p->unread.count = 0;
+        p->unread.events = 0;
+}
+
 void settle_overflow(struct pipeline *p)
 {
         _cleanup_strbuf_ struct strbuf where = STRBUF_NULL;
@@ -288,7 +334,8 @@ void settle_overflow(struct pipeline *p)
                 p->params.world_changed(p->params.userdata);
 
         list_watched(p, &where);
-        (void)snprintf(from, sizeof(from), "%" PRIu64, p->last_read_usec);
+        uint64_t from_usec = before_any_step(p);
+        (void)snprintf(from, sizeof(from), "%" PRIu64, from_usec);
         (void)snprintf(until, sizeof(until), "%" PRIu64, p->current->read_usec);
         const char *const fields[] = {
                 "FAWATCH_GAP", "overflow",
@@ -301,4 +348,6 @@ void settle_overflow(struct pipeline *p)
         reporter_note(p->params.reporter, RECORD_GAP, 3, fields,
                       "events were lost: the kernel's queue was full; how many and which is not known (%s)",
                       where.len > 0 ? strbuf_str(&where) : "no filesystem");
+        if (p->params.lost)
+                p->params.lost(p->params.userdata, from_usec);
 }

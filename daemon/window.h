@@ -15,6 +15,7 @@ struct window {
         size_t closed;      /* descriptors of the events before this offset are closed */
         size_t n_events, max_events;
         uint64_t read_usec; /* realtime of the last read */
+        uint64_t read_boottime_usec;
         bool drained;       /* the last fill found the queue empty behind it */
         uint64_t drained_usec; /* not later than that, on CLOCK_BOOTTIME */
         bool owns_fds;      /* false: bytes from elsewhere, whose numbers are no descriptors of ours */
