@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -32,6 +33,8 @@
 #define STATUS_INTERVAL_USEC USEC_PER_SEC
 /* While the log has no room for what a scan finds. */
 #define RECOVERY_PAUSE_USEC (50 * USEC_PER_MSEC)
+/* The loop's own default of 250 ms would show in every window that closes. */
+#define DEADLINE_ACCURACY_USEC (10 * USEC_PER_MSEC)
 /* The kernel makes at most fs.fanotify.max_user_groups (128) for a user. */
 #define MAX_GROUPS 128
 
@@ -464,7 +467,8 @@ static int open_sources(struct daemon *d)
             (r = sd_event_add_signal(e, NULL, SIGHUP, on_hup, d)) < 0 ||
             (r = sd_event_add_io(e, NULL, worker_fd(d->worker), EPOLLIN, on_worker, d)) < 0 ||
             (r = sd_event_add_io(e, NULL, mounts_monitor_fd(d->monitor), EPOLLIN, on_mounts, d)) < 0 ||
-            (r = sd_event_add_time(e, &l->deadline, CLOCK_MONOTONIC, never, 0, on_deadline, d)) < 0 ||
+            (r = sd_event_add_time(e, &l->deadline, CLOCK_MONOTONIC, never, DEADLINE_ACCURACY_USEC,
+                                   on_deadline, d)) < 0 ||
             (r = sd_event_add_io(e, NULL, recovery_fd(d->recovery), EPOLLIN, on_found, d)) < 0 ||
             (r = sd_event_add_time(e, &l->recovery, CLOCK_MONOTONIC, never, 0, on_recovery, d)) < 0 ||
             (r = sd_event_add_time(e, &l->watchdog, CLOCK_MONOTONIC, never, 0, on_watchdog, d)) < 0 ||
@@ -657,6 +661,8 @@ int daemon_run(const struct options *options)
         sigaddset(&handled, SIGHUP);
         sigprocmask(SIG_BLOCK, &handled, NULL);
         signal(SIGPIPE, SIG_IGN);
+        /* A fixed threshold: glibc would raise it, and keep what the spool gives back after a storm. */
+        (void)mallopt(M_MMAP_THRESHOLD, 128 * 1024);
         umask(0077);
 
         int status = check_place(&d);

@@ -528,6 +528,11 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
                 c->events_coalesced++; /* the second half of a rename */
                 return;
         }
+        if (!p->exec_wanted && (e->mask & FAN_OPEN_EXEC) && vocab_from_fan(e->mask) == EV_OPEN_EXEC) {
+                c->events_exec++;
+                attributor_exec(p->params.attributor, e->pid);
+                return;
+        }
         if (is_unread(p, e))
                 return;
         look(p, &s);

@@ -160,10 +160,28 @@ static void set_exec_filesystems(struct pipeline *p)
         free(v);
 }
 
+/* The cache of paths lives by the events that end its truth: where no mark asks for
+ * them, it must not be trusted. */
+static void set_world(struct pipeline *p)
+{
+        const struct generation *g = p->generation;
+
+        resolver_set_world(p->params.resolver, g->world);
+        p->exec_wanted = false;
+        for (uint32_t i = 0; i < g->world->n_fs; i++) {
+                const struct coverage *c = plan_find_coverage(g->plan, i);
+
+                if (c && (c->events & EV_OPEN_EXEC))
+                        p->exec_wanted = true;
+                if (!c || !c->follows_names)
+                        resolver_names_unseen(p->params.resolver, g->world->fs[i].fsid);
+        }
+}
+
 void pipeline_set_generation(struct pipeline *p, const struct generation *g)
 {
         p->generation = g;
-        resolver_set_world(p->params.resolver, g->world);
+        set_world(p);
         set_exec_filesystems(p);
         objects_begin(p->objects);
         matcher_foreach_object(g->matcher, take_object, p);

@@ -43,6 +43,7 @@ struct drained {
 struct pipeline {
         struct pipeline_params params;
         const struct generation *generation;
+        bool exec_wanted; /* some rule asks for open_exec: else it only orders programs */
         int32_t self, predecessor;
 
         struct window *current, *next; /* of windows; next is filled while current is judged */

@@ -45,8 +45,8 @@ static void swap(struct street *s, const struct generation *after)
 {
         /* The reporter first: it closes the old rules' windows under the old rules. */
         reporter_set_generation(s->reporter, after);
-        resolver_set_world(s->resolver, after->world);
         attributor_set_settings(s->attributor, after->settings);
+        names_refresh(s->names);
         pipeline_set_generation(s->pipeline, after);
 }
 
@@ -85,10 +85,7 @@ static const struct coverage *find_coverage(const struct generation *g, const st
 {
         uint32_t index = g ? world_find_fs(g->world, fs->sdev_major, fs->sdev_minor) : WORLD_NONE;
 
-        for (size_t i = 0; index != WORLD_NONE && i < g->plan->n_coverage; i++)
-                if (g->plan->coverage[i].fs == index)
-                        return &g->plan->coverage[i];
-        return NULL;
+        return index == WORLD_NONE ? NULL : plan_find_coverage(g->plan, index);
 }
 
 static const char *mountpoint_of(const struct generation *g, const struct world_fs *fs)

@@ -31,11 +31,13 @@
 struct fsid_entry {
         uint64_t fsid;
         uint32_t fs;
+        bool names_unseen;
 };
 
-/* A cached directory; the owner is as of batch owner_batch. */
+/* A cached directory, as of batch `batch`; the owner is as of batch owner_batch. */
 struct dir {
         uint64_t fsid;
+        uint64_t batch;
         uint64_t owner_batch;
         uint32_t uid, gid;
         uint32_t len;
@@ -109,7 +111,7 @@ void resolver_set_world(struct resolver *r, const struct world *w)
         mount_fds_set_world(r->mounts, w);
 }
 
-uint32_t resolver_fs(const struct resolver *r, uint64_t fsid)
+static struct fsid_entry *find_fsid(const struct resolver *r, uint64_t fsid)
 {
         size_t low = 0, high = r->n_fsids;
 
@@ -121,7 +123,22 @@ uint32_t resolver_fs(const struct resolver *r, uint64_t fsid)
                 else
                         high = middle;
         }
-        return low < r->n_fsids && r->fsids[low].fsid == fsid ? r->fsids[low].fs : WORLD_NONE;
+        return low < r->n_fsids && r->fsids[low].fsid == fsid ? &r->fsids[low] : NULL;
+}
+
+uint32_t resolver_fs(const struct resolver *r, uint64_t fsid)
+{
+        const struct fsid_entry *e = find_fsid(r, fsid);
+
+        return e ? e->fs : WORLD_NONE;
+}
+
+void resolver_names_unseen(struct resolver *r, uint64_t fsid)
+{
+        struct fsid_entry *e = find_fsid(r, fsid);
+
+        if (e)
+                e->names_unseen = true;
 }
 
 /* ---- the cache ---- */
@@ -140,7 +157,12 @@ static struct dir *cached(struct resolver *r, const struct fan_handle *h)
 {
         uint8_t key[HANDLE_KEY_MAX];
 
-        return lru_get(r->dirs, key, handle_key(h, key));
+        struct dir *d = lru_get(r->dirs, key, handle_key(h, key));
+        if (!d || d->batch == r->batch)
+                return d;
+
+        const struct fsid_entry *e = find_fsid(r, h->fsid);
+        return e && e->names_unseen ? NULL : d;
 }
 
 /* A cache without memory is a smaller cache. */
@@ -154,7 +176,7 @@ static void remember(struct resolver *r, const struct fan_handle *h, const char 
                 (void)lru_remove(r->dirs, key, key_len);
                 return;
         }
-        *d = (struct dir){ .fsid = h->fsid, .len = (uint32_t)len };
+        *d = (struct dir){ .fsid = h->fsid, .batch = r->batch, .len = (uint32_t)len };
         memcpy(d->path, path, len);
         d->path[len] = '\0';
         if (lru_put(r->dirs, key, key_len, d, sizeof(*d) + len + 1 + 64 + key_len) < 0) {

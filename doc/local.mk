@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 EXTRA_DIST += \
 	%D%/ARCHITECTURE.md \
-	%D%/BENCHMARKS.md
+	%D%/BENCHMARKS.md \
+	%D%/decisions/0001-first-version.md

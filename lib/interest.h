@@ -20,6 +20,7 @@
  * events, merging in the queue (interest_same_event() says what would merge).
  */
 
+#include "fan_uapi.h"
 #include "markset.h"
 
 /* Sets of events that the kernel speaks of. */

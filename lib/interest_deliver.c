@@ -6,7 +6,6 @@
  * fanotify_alloc_event().
  */
 
-#include "fan_uapi.h"
 #include "interest.h"
 
 #define FID_BITS (FAN_REPORT_FID | FAN_REPORT_DIR_FID | FAN_REPORT_NAME | FAN_REPORT_TARGET_FID)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What one mark asks for and refuses, and what an object's marks add up to. */
 
-#include "fan_uapi.h"
 #include "interest.h"
 
 struct interest_kernel interest_kernel_from(const struct kernel_abilities *abilities)

@@ -432,3 +432,11 @@ void plan_free(struct plan *p)
         arena_free(p->arena);
         free(p);
 }
+
+const struct coverage *plan_find_coverage(const struct plan *p, uint32_t fs)
+{
+        for (size_t i = 0; i < p->n_coverage; i++)
+                if (p->coverage[i].fs == fs)
+                        return &p->coverage[i];
+        return NULL;
+}

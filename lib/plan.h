@@ -57,6 +57,9 @@ int plan_build(const struct rules *rules, const struct settings *settings, const
 void plan_free(struct plan *p);
 DEFINE_CLEANUP(struct plan, plan_free);
 
+/* The entry of a filesystem, or NULL when no rule reaches it. */
+const struct coverage *plan_find_coverage(const struct plan *p, uint32_t fs) _pure_;
+
 const char *gap_kind_name(enum gap_kind k) _pure_;      /* "path-missing" */
 const char *gap_weight_name(enum gap_weight w) _pure_;  /* "note", "partly", "not covered" */
 const char *coverage_state_name(enum coverage_state s) _pure_;

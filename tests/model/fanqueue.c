@@ -192,6 +192,8 @@ static long compare_batch(struct fsmodel *fs, struct fanqueue *q)
                 char expected[512] = "nothing", real[512];
 
                 print_real(fs, &m, records, cursor.at, real);
+                if (fs->trace)
+                        printf("#   group %zu: %s\n", (size_t)(q - fs->queues), real);
                 if (n < q->n)
                         print_expected(fs, &q->events[n], expected);
                 if (!differ && !streq(expected, real)) {

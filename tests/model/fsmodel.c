@@ -121,13 +121,21 @@ struct entry *entry_new(struct fsmodel *fs, struct entry *parent, const char *na
         return e;
 }
 
+static bool has_other_entry(const struct fsmodel *fs, const struct entry *except)
+{
+        for (const struct entry *e = fs->entries; e; e = e->next)
+                if (e->node == except->node && e != except)
+                        return true;
+        return false;
+}
+
 /* dentry_unlink_inode() and what follows: nobody can reach the inode through this entry any more.  If no
- * name is left, the inode's marks go, however open it may be through another entry. */
+ * name is left, the inode's marks go; in some kernels even while it is open through another entry. */
 static void entry_release(struct fsmodel *fs, struct entry *e)
 {
         struct entry **link, *parent = e->parent;
 
-        if (e->node->nlink == 0) {
+        if (e->node->nlink == 0 && !(fs->hooks.last_dentry_tells && has_other_entry(fs, e))) {
                 on_inode(fs, FAN_DELETE_SELF, e->node);
                 interest_object_done(fs->kernel, &e->node->object);
         }
@@ -170,6 +178,7 @@ struct node *node_new(struct fsmodel *fs, const char *path, uint32_t type)
                 die("%s: %m", path);
         node->object.kind = MARK_INODE;
         node->object.type = type;
+        node->object.fid_errno = fs->hooks.fid_errno;
         node->ino = st.st_ino;
         node->nlink = 1;
         node->handle.type = handle.h.handle_type;
@@ -182,14 +191,18 @@ struct node *node_new(struct fsmodel *fs, const char *path, uint32_t type)
 
 /* ---- a round ---- */
 
-void fsmodel_init(struct fsmodel *fs, const struct interest_kernel *kernel, const char *fstype,
+void fsmodel_init(struct fsmodel *fs, const struct interest_kernel *kernel, const struct fs_hooks *hooks,
                   const char *path, const char *bind)
 {
         const char *paths[FS_MOUNTS] = { path, bind };
         struct statfs sfs;
         struct stat st;
 
-        *fs = (struct fsmodel){ .kernel = kernel, .fstype = fstype, .filesystem.kind = MARK_FILESYSTEM };
+        *fs = (struct fsmodel){
+                .kernel = kernel,
+                .hooks = *hooks,
+                .filesystem = { .kind = MARK_FILESYSTEM, .fid_errno = hooks->fid_errno },
+        };
         for (unsigned i = 0; i < FS_MOUNTS; i++) {
                 struct {
                         struct file_handle h;
@@ -197,7 +210,7 @@ void fsmodel_init(struct fsmodel *fs, const struct interest_kernel *kernel, cons
                 } handle = { .h.handle_bytes = sizeof(handle.bytes) };
 
                 snprintf(fs->mount_path[i], sizeof(fs->mount_path[i]), "%s", paths[i]);
-                fs->mounts[i].kind = MARK_MOUNT;
+                fs->mounts[i] = (struct interest_object){ .kind = MARK_MOUNT, .fid_errno = hooks->fid_errno };
                 if (name_to_handle_at(AT_FDCWD, paths[i], &handle.h, &fs->mount_id[i], 0) < 0)
                         die("%s: %m", paths[i]);
         }

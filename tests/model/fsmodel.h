@@ -43,16 +43,20 @@ struct open_file {
         bool readable, writable;
 };
 
-/* How operations differ between kernels, found out by probe_kernel(). */
+/* How operations and filesystems differ between kernels, found out by probe_kernel(). */
 struct fs_hooks {
+        int fid_errno;             /* of every object here: tmpfs had no fsid before 5.13 */
         bool truncate_before_open; /* open(O_TRUNC): modify, then open (before 6.12 or so) */
+        /* delete_self of an inode without names comes when its last dentry goes, not as soon as one goes
+         * (inode_notify_dead() in fs/dcache.c, 6.12.117) */
+        bool last_dentry_tells;
         bool copy_modifies_first;  /* copy_file_range(2): modify, access, modify (6.1), not access, modify */
 };
 
 struct fsmodel {
         const struct interest_kernel *kernel;
         struct fs_hooks hooks;
-        const char *fstype;
+        bool trace; /* print each step */
         char mount_path[FS_MOUNTS][32];
         int mount_id[FS_MOUNTS];
         struct interest_object filesystem, mounts[FS_MOUNTS];
@@ -70,7 +74,7 @@ struct fsmodel {
 
 /* An empty model of what is mounted at path and bound at bind; both are empty filesystems.  The test ends
  * when memory is short or a call that cannot fail fails. */
-void fsmodel_init(struct fsmodel *fs, const struct interest_kernel *kernel, const char *fstype,
+void fsmodel_init(struct fsmodel *fs, const struct interest_kernel *kernel, const struct fs_hooks *hooks,
                   const char *path, const char *bind);
 /* Closes files, removes everything; the groups must be closed. */
 void fsmodel_done(struct fsmodel *fs);

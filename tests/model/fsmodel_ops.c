@@ -715,14 +715,16 @@ static void describe(struct fsmodel *fs, enum fs_op op, const struct fs_target *
         const struct open_file *f = &fs->files[t->file];
         char path[256], other[256];
 
-        snprintf(fs->last, sizeof(fs->last), "%.20s %.90s %.90s; file %u: %.16s%s", ops[op].name,
-                 fsmodel_path(fs, t->entry, t->mount, path), fsmodel_path(fs, t->other, t->mount, other),
-                 t->file, f->fd >= 0 ? f->entry->name : "-",
-                 f->fd >= 0 && !f->entry->hashed ? " (removed)" : "");
+        snprintf(fs->last, sizeof(fs->last), "%.20s %.80s (ino %lu) %.80s; file %u: %.16s%s (ino %lu)",
+                 ops[op].name, fsmodel_path(fs, t->entry, t->mount, path), t->entry->node->ino,
+                 fsmodel_path(fs, t->other, t->mount, other), t->file, f->fd >= 0 ? f->entry->name : "-",
+                 f->fd >= 0 && !f->entry->hashed ? " (removed)" : "", f->fd >= 0 ? f->entry->node->ino : 0);
 }
 
 bool fsmodel_do(struct fsmodel *fs, enum fs_op op, const struct fs_target *t)
 {
         describe(fs, op, t);
+        if (fs->trace)
+                printf("# %s\n", fs->last);
         return ops[op].function(fs, t);
 }

@@ -34,16 +34,27 @@ static void mark(int fd, unsigned flags, uint64_t mask, const char *path)
                 die("probe: mark %s: %m", path);
 }
 
-static bool takes_mark(unsigned init_flags, unsigned flags, uint64_t mask, const char *path)
+/* EINVAL says that a flag or a bit is not known; other errors that this filesystem is not taken. */
+static bool knows(unsigned init_flags, unsigned flags, uint64_t mask, const char *path)
 {
         int fd = group(init_flags);
-        bool taken;
+        bool known;
 
         if (fd < 0)
                 return false;
-        taken = fanotify_mark(fd, FAN_MARK_ADD | flags, mask, AT_FDCWD, path) == 0;
+        known = fanotify_mark(fd, FAN_MARK_ADD | flags, mask, AT_FDCWD, path) == 0 || errno != EINVAL;
         close(fd);
-        return taken;
+        return known;
+}
+
+/* What a group with file handles is told of this filesystem. */
+static int fid_errno(const char *path)
+{
+        int fd = group(FAN_REPORT_FID),
+            r = fanotify_mark(fd, FAN_MARK_ADD, FAN_OPEN, AT_FDCWD, path) < 0 ? -errno : 0;
+
+        close(fd);
+        return r;
 }
 
 /* The union of the events in the queue. */
@@ -75,27 +86,33 @@ static int make_file(const char *path, const char *text)
         return fd;
 }
 
-/* A directory that watches its children's modify, and a fifo in it. */
-static bool special_untold(const char *dir, const char *path)
+/* A directory with an ignore mask about children that a modification clears: does what is written into a
+ * fifo clear it, so that the open of a file there is told? */
+static bool special_untold(const char *dir, const char *file, const char *fifo)
 {
-        int fd = group(FAN_REPORT_FID), fifo;
+        int fd = group(FAN_CLASS_NOTIF), writer;
         bool told;
 
-        mark(fd, 0, FAN_MODIFY | FAN_EVENT_ON_CHILD, dir);
-        if (mkfifo(path, 0600) < 0 || (fifo = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)) < 0 ||
-            write(fifo, "x", 1) != 1)
-                die("probe: %s: %m", path);
-        told = events(fd) & FAN_MODIFY;
-        close(fifo);
+        close(make_file(file, "x"));
+        if (mkfifo(fifo, 0600) < 0 || (writer = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)) < 0)
+                die("probe: %s: %m", fifo);
+        mark(fd, 0, FAN_OPEN | FAN_MODIFY | FAN_EVENT_ON_CHILD, dir);
+        mark(fd, FAN_MARK_IGNORED_MASK, FAN_OPEN, dir);
+        if (write(writer, "x", 1) != 1)
+                die("probe: %s: %m", fifo);
+        close(writer);
+        close(open(file, O_RDONLY | O_CLOEXEC));
+        told = events(fd) & FAN_OPEN;
         close(fd);
-        unlink(path);
+        unlink(file);
+        unlink(fifo);
         return !told;
 }
 
 /* The modification clears the ignore mask: an open that comes after it is told. */
 static bool truncate_before_open(const char *path)
 {
-        int fd = group(FAN_REPORT_FID), file;
+        int fd = group(FAN_CLASS_NOTIF), file;
         bool told;
 
         close(make_file(path, "x"));
@@ -111,23 +128,42 @@ static bool truncate_before_open(const char *path)
         return told;
 }
 
+/* A file open through two names, both removed: does its mark outlive the close of the one? */
+static bool last_dentry_tells(const char *a, const char *b)
+{
+        int fd = group(FAN_CLASS_NOTIF), first, second;
+        char path[64];
+        bool stays;
+
+        close(make_file(a, "x"));
+        if (link(a, b) < 0)
+                die("probe: %s: %m", b);
+        first = open(a, O_RDONLY | O_CLOEXEC);
+        second = open(b, O_RDONLY | O_CLOEXEC);
+        mark(fd, 0, FAN_MODIFY, a);
+        unlink(a);
+        unlink(b);
+        close(first);
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", second);
+        stays = fanotify_mark(fd, FAN_MARK_REMOVE, FAN_MODIFY, AT_FDCWD, path) == 0;
+        close(second);
+        close(fd);
+        return stays;
+}
+
 /* The first of the events in the queue: that of the file written to? */
 static bool copy_modifies_first(const char *from, const char *to)
 {
-        int fd = group(FAN_REPORT_FID), in = make_file(from, "x"), out = make_file(to, "y");
-        unsigned char buffer[64]; /* holds one event */
-        struct event_cursor cursor;
+        int fd = group(FAN_CLASS_NOTIF), in = make_file(from, "x"), out = make_file(to, "y");
         struct fanotify_event_metadata m;
-        const unsigned char *records;
         loff_t zero[2] = {};
 
         mark(fd, 0, FAN_ACCESS, from);
         mark(fd, 0, FAN_MODIFY, to);
-        if (copy_file_range(in, &zero[0], out, &zero[1], 1, 0) != 1)
+        if (copy_file_range(in, &zero[0], out, &zero[1], 1, 0) != 1 || read(fd, &m, sizeof(m)) != sizeof(m))
                 die("probe: copy: %m");
-        cursor = (struct event_cursor){ buffer, read(fd, buffer, sizeof(buffer)) };
-        if (!next_event(&cursor, &m, &records))
-                die("probe: a copy raises nothing");
+        close(m.fd);
+        events(fd);
         close(in);
         close(out);
         close(fd);
@@ -139,19 +175,21 @@ static bool copy_modifies_first(const char *from, const char *to)
 void probe_kernel(const char *dir, struct interest_kernel *ret_kernel, struct fs_hooks *ret_hooks)
 {
         struct kernel_abilities abilities = {
-                .rename = takes_mark(FAN_REPORT_DFID_NAME, 0, FAN_RENAME, dir),
-                .fs_error = takes_mark(FAN_REPORT_FID, FAN_MARK_FILESYSTEM, FAN_FS_ERROR, dir),
-                .evictable = takes_mark(FAN_REPORT_FID, FAN_MARK_EVICTABLE, FAN_OPEN, dir),
-                .ignore = takes_mark(FAN_REPORT_FID, FAN_MARK_IGNORE_SURV, FAN_OPEN, dir),
+                .rename = knows(FAN_REPORT_DFID_NAME, 0, FAN_RENAME, dir),
+                .fs_error = knows(FAN_REPORT_FID, FAN_MARK_FILESYSTEM, FAN_FS_ERROR, dir),
+                .evictable = knows(FAN_CLASS_NOTIF, FAN_MARK_EVICTABLE, FAN_OPEN, dir),
+                .ignore = knows(FAN_CLASS_NOTIF, FAN_MARK_IGNORE_SURV, FAN_OPEN, dir),
         };
         char a[64], b[64];
 
         snprintf(a, sizeof(a), "%s/a", dir);
         snprintf(b, sizeof(b), "%s/b", dir);
         *ret_kernel = interest_kernel_from(&abilities);
-        ret_kernel->special_untold = special_untold(dir, a);
+        ret_kernel->special_untold = special_untold(dir, a, b);
         *ret_hooks = (struct fs_hooks){
                 .truncate_before_open = truncate_before_open(a),
+                .last_dentry_tells = last_dentry_tells(a, b),
+                .fid_errno = fid_errno(dir),
                 .copy_modifies_first = copy_modifies_first(a, b),
         };
 }

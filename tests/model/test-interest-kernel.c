@@ -5,7 +5,7 @@
  * each fanotify_mark(2), each event read with its mask, its records, its place
  * in the queue, and each line of fdinfo must be what the model says.
  *
- *   test-interest-kernel [--seed=N] [--operations=N] [--endless] [--only=random|fanotify10]
+ *   test-interest-kernel [--seed=N] [--operations=N] [--endless] [--trace] [--only=random|fanotify10]
  *
  * The seed is printed; the same seed does the same again.  Everything happens
  * on filesystems that the test mounts in a mount namespace of its own.
@@ -51,6 +51,7 @@ void tap_skip(const char *name, const char *reason)
 /* ---- randomness ---- */
 
 static uint64_t random_state;
+static bool trace;
 
 static uint32_t rnd(uint32_t n) /* 0 .. n-1; xorshift64* */
 {
@@ -181,6 +182,8 @@ static bool step_mark(struct fsmodel *fs, bool evicts)
                 mask &= ~(uint64_t)(INTEREST_PERM | FAN_PRE_ACCESS);
         fsmodel_path(fs, e, mount, path);
         snprintf(fs->last, sizeof(fs->last), "fanotify_mark(%x, %" PRIx64 ", %s)", flags, mask, path);
+        if (fs->trace)
+                printf("# %s\n", fs->last);
         expected = interest_fanotify_mark(fs->kernel, &q->group, flags, mask, &place);
         real = fanotify_mark(q->fd, flags, mask, AT_FDCWD, path) < 0 ? -errno : 0;
         if (real == expected)
@@ -287,8 +290,8 @@ static bool run_round(const struct test_place *place, const struct interest_kern
         struct fsmodel fs;
         bool good;
 
-        fsmodel_init(&fs, k, place->fstype, place->mounts[0], place->mounts[1]);
-        fs.hooks = *hooks;
+        fsmodel_init(&fs, k, hooks, place->mounts[0], place->mounts[1]);
+        fs.trace = trace;
         fs.queues = queues;
         while (fs.n_queues < n) {
                 unsigned kind = group_kinds[rnd(ELEMENTSOF(group_kinds))];
@@ -369,7 +372,8 @@ struct options {
 
 static void usage(const char *program)
 {
-        fprintf(stderr, "Usage: %s [--seed=N] [--operations=N] [--endless] [--only=random|fanotify10]\n",
+        fprintf(stderr,
+                "Usage: %s [--seed=N] [--operations=N] [--endless] [--trace] [--only=random|fanotify10]\n",
                 program);
         exit(2);
 }
@@ -380,6 +384,7 @@ static struct options parse_options(int argc, char **argv)
                 { "seed", required_argument, NULL, 's' },
                 { "operations", required_argument, NULL, 'n' },
                 { "endless", no_argument, NULL, 'e' },
+                { "trace", no_argument, NULL, 't' },
                 { "only", required_argument, NULL, 'o' },
                 {},
         };
@@ -399,6 +404,9 @@ static struct options parse_options(int argc, char **argv)
                         break;
                 case 'e':
                         o.endless = true;
+                        break;
+                case 't':
+                        trace = true;
                         break;
                 case 'o':
                         o.random = streq(optarg, "random");
@@ -422,12 +430,13 @@ static void run_place(const struct test_place *place, const struct options *o)
                 return;
         }
         probe_kernel(place->mounts[0], &k, &hooks);
-        printf("# %s: rename %d, fs_error %d, evictable %d, ignore %d, special files untold %d, "
-               "truncate before open %d, copy modifies first %d\n",
-               place->fstype, k.rename, k.fs_error, k.evictable, k.ignore, k.special_untold,
-               hooks.truncate_before_open, hooks.copy_modifies_first);
+        printf("# %s: fid errno %d, rename %d, fs_error %d, evictable %d, ignore %d, "
+               "special files untold %d, truncate before open %d, last dentry tells %d, "
+               "copy modifies first %d\n",
+               place->fstype, -hooks.fid_errno, k.rename, k.fs_error, k.evictable, k.ignore, k.special_untold,
+               hooks.truncate_before_open, hooks.last_dentry_tells, hooks.copy_modifies_first);
         if (o->fanotify10)
-                kernel_fanotify10(place, &k);
+                kernel_fanotify10(place, &k, hooks.fid_errno == 0);
         if (o->random)
                 run_random(place, &k, &hooks, o->operations / 2);
         leave_place(place);

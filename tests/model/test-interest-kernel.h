@@ -14,4 +14,4 @@ void tap_ok(bool good, const char *name);
 void tap_skip(const char *name, const char *reason);
 
 /* The cases of fanotify10.h, one result each. */
-void kernel_fanotify10(const struct test_place *place, const struct interest_kernel *k);
+void kernel_fanotify10(const struct test_place *place, const struct interest_kernel *k, bool has_fid);

@@ -13,6 +13,7 @@ import json
 import os
 import shlex
 import subprocess
+import tempfile
 import time
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -24,10 +25,17 @@ ETC_RULES = "/etc/fawatchd/rules.d"
 RUN_RULES = "/run/fawatchd/rules.d"
 VENDOR_RULES = "/usr/lib/fawatchd/rules.d"
 
+# of each a new one can be made and mounted
+FILESYSTEMS = ["tmpfs", "ext4", "xfs", "btrfs"]
+
 # one rule that every rule set of a test has beside its own: see Fawatchd.settle()
 BARRIER_RULE = 'watch: { barrier: { path = "/run/barrier"; events = "create"; coalesce = "0"; always = true; }; };\n'
-# the smallest settings with which a machine of many tests is quiet
-TEST_SETTINGS = ""
+
+
+def stage_install(build, folder):
+    """make install below a folder."""
+    subprocess.run(["make", "-C", build, "-s", "install", f"DESTDIR={folder}"], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def wait_until(predicate, what, timeout=15.0):
@@ -101,6 +109,14 @@ class Result:
         return f"status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 
+def stdout_records(process):
+    """The records of events that "fawatchd --log=stdout" prints, as they come."""
+    for line in process.stdout:
+        record = json.loads(line)
+        if "event" in record:
+            yield record
+
+
 class Machine:
     def __init__(self, build, name):
         self.build = build
@@ -109,15 +125,22 @@ class Machine:
         self._numbers = itertools.count(1)
 
     def boot(self):
-        binds = []
-        for folder in {os.path.realpath(SOURCE), os.path.realpath(self.build)}:
-            binds += ["-b", f"{folder}:{folder}"]
         # the keeper powers the machine off when its standard input ends: also
         # when pytest is killed
-        self.keeper = subprocess.Popen([BOOT, "hold", *binds, self.name], stdin=subprocess.PIPE,
+        self.keeper = subprocess.Popen([BOOT, "hold", self.name], stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, start_new_session=True)
         line = self.keeper.stdout.readline()
         assert line.startswith(b"ready "), f"the machine did not boot: {line!r}"
+
+    def install(self):
+        """What "make install" installs, by way of a staging folder: the build stays outside, so
+        that no filesystem of the real machine is mounted inside and comes to be watched."""
+        with tempfile.TemporaryDirectory() as stage:
+            stage_install(self.build, stage)
+            packed = subprocess.run(["tar", "-C", stage, "-c", "."], stdout=subprocess.PIPE, check=True).stdout
+        # keep links: /lib is one on a merged /usr
+        self.sh("tar -C / -x --no-same-owner --keep-directory-symlink -p", data=packed)
+        self.sh("journalctl --update-catalog; systemctl daemon-reload")
 
     def power_off(self):
         if self.keeper:
@@ -148,6 +171,13 @@ class Machine:
         options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("stdout", subprocess.PIPE)
         return subprocess.Popen(self.argv(command), **options)
+
+    def end_ad_hoc(self, process, signal="TERM"):
+        """Ends a "fawatchd --log=stdout" that spawn() started; its exit status."""
+        # the brackets keep the pattern from matching this very command
+        self.sh(f"pkill -{signal} -f -- '--log=stdou[t]' || true")
+        process.stdout.close()
+        return process.wait(timeout=20)
 
     def python(self, code, *arguments, **options):
         """Runs Python code inside."""

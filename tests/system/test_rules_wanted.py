@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from harness import TESTS, wait_until
+from harness import TESTS, stdout_records, wait_until
 
 WANTED = os.path.join(TESTS, "rules-wanted")
 
@@ -95,10 +95,9 @@ def test_02_etc_noise(wanted, machine):
                   "touch /etc/.resolv.conf.tmp")
     assert {r["path"] for r in records} == {"/etc/cups/other", "/usr/local/etc/x", "/etc/resolv.conf.x",
                                             "/etc/.resolv.conf.tmp"}
-    machine.sh("cp /bin/touch /usr/sbin/NetworkManager")
-    records = act("/usr/sbin/NetworkManager /etc/.resolv.conf.nm; sleep 0.1")
-    exited = [r for r in records if r["attribution"] in ("exited", "unknown")]
-    assert len(records) == len(exited), "the program is ignored where it is known"
+    machine.sh("cp /bin/bash /usr/sbin/NetworkManager")
+    records = act("/usr/sbin/NetworkManager -c 'echo x > /etc/.resolv.conf.nm; echo x > /etc/other; sleep 0.5'")
+    assert {r["path"] for r in records} == {"/etc/other"}
 
 
 def test_03_sshd_sudo(wanted, machine):
@@ -124,7 +123,7 @@ def test_04_pci_critical(wanted, machine):
     records = act("echo '# x' >> /etc/passwd; touch /usr/local/bin/new; cat /srv/cards/pan")
     accounts = [r for r in records if "accounts" in r.all("rule")]
     assert {r["path"] for r in accounts} == {"/etc/passwd"}
-    assert accounts[0].all("tag") == ["pci-dss:11.5.2", "cis:4.1.3"]
+    assert set(accounts[0].all("tag")) == {"pci-dss:11.5.2", "cis:4.1.3"}
     assert of(records, "/usr/local/bin/new")[0] == {"binaries"}
     assert of(records, "/srv/cards/pan")[0] <= {"cardholder"}
     daemons = [r for r in records if "cardholder" in r.all("rule") and r["attribution"] != "exited"]
@@ -141,7 +140,7 @@ def test_05_container_host(wanted, machine):
     machine.sh(f"mkdir -p {layer}/etc {layer}/root/.ssh {layer}/usr /boot")
     act = wanted("05-container-host.conf")
     container = "docker-" + "0123456789abcdef" * 4
-    records = act("touch /etc/from-container; sleep 0.5", as_unit_scope(machine, container))
+    records = act(": > /etc/from-container; sleep 0.5", as_unit_scope(machine, container))
     found = [r for r in records if r.get("path") == "/etc/from-container"]
     assert found and found[0].all("rule") == ["host-from-container"] and found[0]["container"]
     assert found[0]["PRIORITY"] == "1"
@@ -288,12 +287,8 @@ def test_15_laptop_disk(machine, fawatchd, w):
     """Who keeps waking the disk? Beside the service, on the terminal."""
     with open(os.path.join(WANTED, "15-laptop-disk.conf"), "rb") as f:
         machine.write("/run/15.conf", f.read(), mode=0o644)
-    process = machine.spawn("exec timeout 20 fawatchd --log=stdout --rules=/run/15.conf")
-    try:
-        for _ in range(20):
-            machine.sh("echo x >> /root/waker; sleep 0.05")
-        line = next(line for line in process.stdout if b"/root/waker" in line)
-        assert b'"disk"' in line and b"bash" in line
-    finally:
-        machine.sh("pkill -TERM -x fawatchd || true")
-        process.communicate(timeout=20)
+    process = machine.spawn("exec fawatchd --log=stdout --rules=/run/15.conf")
+    machine.sh("for i in $(seq 40); do echo x >> /root/waker; sleep 0.05; done; sleep 0.5")
+    record = next(r for r in stdout_records(process) if r["path"] == "/root/waker")
+    machine.end_ad_hoc(process)
+    assert record["rule"] == ["disk"] and record["comm"] == "bash"

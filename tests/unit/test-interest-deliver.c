@@ -323,6 +323,28 @@ static void test_parent_of_another_group(void **state)
         assert_int_equal(on_path(&s, FAN_OPEN, FILE_), 0);
         assert_int_equal(s.report.n, 1);
         assert_ptr_equal(s.report.to[0].group, &s.group[1]);
+        /* nor does a write to the child clear the ignore mask of a mark that is not about children */
+        mark(&s, LEGACY, FAN_ACCESS, DIR);
+        assert_int_equal(call(&s, 1, ADD, FAN_MODIFY, DIR), 0);
+        on_path(&s, FAN_MODIFY, FILE_);
+        assert_int_equal(s.report.n, 1);
+        assert_int_equal(mark_of(&s, DIR)->ignore_mask, FAN_ACCESS);
+        scene_done(&s);
+}
+
+/* A mark hears of directories only where it asks with FAN_ONDIR; another mark's flag does not do. */
+static void test_directories_are_asked_for(void **state)
+{
+        struct scene s;
+
+        scene_init(&s, FID);
+        mark(&s, 0, FAN_OPEN, SUBDIR);
+        assert_int_equal(on_path(&s, FAN_OPEN, SUBDIR), 0);
+        mark(&s, SB, FAN_ACCESS | ONDIR, SUBDIR);
+        assert_int_equal(on_path(&s, FAN_OPEN, SUBDIR), 0);
+        assert_int_equal(on_path(&s, FAN_ACCESS, SUBDIR), FAN_ACCESS | ONDIR);
+        mark(&s, 0, ONDIR, SUBDIR);
+        assert_int_equal(on_path(&s, FAN_OPEN, SUBDIR), FAN_OPEN | ONDIR);
         scene_done(&s);
 }
 
@@ -435,6 +457,7 @@ int main(void)
                 cmocka_unit_test(test_directory_ignore),
                 cmocka_unit_test(test_special_files),
                 cmocka_unit_test(test_parent_of_another_group),
+                cmocka_unit_test(test_directories_are_asked_for),
                 cmocka_unit_test(test_root_has_no_parent),
                 cmocka_unit_test(test_fs_error),
                 cmocka_unit_test(test_merging),

@@ -345,6 +345,29 @@ static void cache_is_bounded(void **state)
         leave(&r);
 }
 
+/* No event would end the truth: a path is kept for one batch. */
+static void names_that_nobody_tells_of(void **state)
+{
+        struct held_handle a;
+        struct room r;
+
+        assert_int_equal(mkdir("/mnt/a", 0755), 0);
+        take_handle("/mnt/a", &a);
+        enter(&r, 100);
+        resolver_names_unseen(r.resolver, a.h.fsid);
+        assert_string_equal(path_of(&r, &a), "/a");
+        assert_int_equal(rename("/mnt/a", "/mnt/c"), 0);
+        assert_string_equal(path_of(&r, &a), "/a");
+        resolver_end_batch(r.resolver);
+        assert_string_equal(path_of(&r, &a), "/c");
+
+        resolver_set_world(r.resolver, r.world);
+        assert_int_equal(rename("/mnt/c", "/mnt/d"), 0);
+        resolver_end_batch(r.resolver);
+        assert_string_equal(path_of(&r, &a), "/c"); /* until told again */
+        leave(&r);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -357,6 +380,7 @@ int main(void)
                 cmocka_unit_test_setup(objects, setup),
                 cmocka_unit_test_setup(owner_of_a_directory, setup),
                 cmocka_unit_test_setup(cache_is_bounded, setup),
+                cmocka_unit_test_setup(names_that_nobody_tells_of, setup),
         };
         const char *why_not = street_enter();
 
