@@ -14,7 +14,7 @@
 
 /* journald takes what it was sent in its own time. */
 #define WAIT_STEP_USEC (200 * USEC_PER_MSEC)
-#define WAIT_STEPS 50
+#define WAIT_STEPS     50
 /* A running daemon says something at least as often; it may have been late, too. */
 #define SILENCE_FACTOR 2
 
@@ -68,7 +68,10 @@ static int add_record(struct verify *v, struct journal *j, struct question *q)
                 .seq = journal_number(j, "FAWATCH_SEQ"),
                 .usec = journal_realtime(j),
                 .kind = kind_of(journal_field(j, "MESSAGE_ID")),
-                .shed_seq = "", .gap = "", .reason = "", .where = "",
+                .shed_seq = "",
+                .gap = "",
+                .reason = "",
+                .where = "",
         };
 
         q->running_seen |= r.seq >= q->running_seq && streq(r.stream, q->running_stream);
@@ -150,7 +153,8 @@ static void ask_running(const struct invocation *i, struct question *q)
         if (!status)
                 return;
         (void)snprintf(q->running_stream, sizeof(q->running_stream), "%s", json_text(status, "stream"));
-        uint64_t seq = json_number(status, "seq"), waiting = json_number(json_object_get(status, "log"), "waiting");
+        uint64_t seq = json_number(status, "seq"),
+                 waiting = json_number(json_object_get(status, "log"), "waiting");
         q->running_seq = seq > waiting ? seq - waiting : 0;
         json_decref(status);
 }
@@ -160,9 +164,9 @@ static void ask_running(const struct invocation *i, struct question *q)
 struct verdict {
         const struct verify *v;
         const struct question *q;
-        bool stopped;        /* nobody watches now, and it was said so */
+        bool stopped;         /* nobody watches now, and it was said so */
         uint64_t silent_usec; /* since then nothing came that should have; 0 = all is well */
-        uint64_t older_usec; /* from here to the oldest entry nothing can be said; 0 = nothing was asked */
+        uint64_t older_usec;  /* from here to the oldest entry nothing can be said; 0 = nothing was asked */
         bool complete;
 };
 
@@ -207,8 +211,9 @@ static void print_stream(const struct verify_stream *s)
         char when[SPAN_SIZE];
 
         span(s->first_usec, s->last_usec, when, sizeof(when));
-        printf("stream %.8s: %llu records, numbers %llu to %llu, %s\n", s->id, (unsigned long long)s->n_records,
-               (unsigned long long)s->first, (unsigned long long)s->last, when);
+        printf("stream %.8s: %llu records, numbers %llu to %llu, %s\n", s->id,
+               (unsigned long long)s->n_records, (unsigned long long)s->first, (unsigned long long)s->last,
+               when);
         if (!s->floor_known && s->first > 1) {
                 line(TONE_WARNING, "  older");
                 printf(": numbers 1 to %llu are from before what the journal keeps\n",
@@ -216,11 +221,13 @@ static void print_stream(const struct verify_stream *s)
         }
         if (s->n_shed > 0) {
                 line(TONE_WARNING, "  accounted");
-                printf(": %llu records were shed, each of its numbers is told\n", (unsigned long long)s->n_shed);
+                printf(": %llu records were shed, each of its numbers is told\n",
+                       (unsigned long long)s->n_shed);
         }
         if (s->n_limited > 0) {
                 line(TONE_WARNING, "  accounted");
-                printf(": %llu were over a limit (of a rule, or of the kernel's queue), and counted\n", (unsigned long long)s->n_limited);
+                printf(": %llu were over a limit (of a rule, or of the kernel's queue), and counted\n",
+                       (unsigned long long)s->n_limited);
         }
         if (s->n_repeated > 0) {
                 line(TONE_BAD, "  repeated");
@@ -271,8 +278,10 @@ static void print_answer_for_people(const struct verdict *a)
         print_gaps(a->v);
         if (a->v->n_foreign > 0) {
                 line(TONE_BAD, "forged");
-                printf(": %llu records with such numbers were not written by fawatchd (journalctl -t fawatchd -o "
-                       "verbose shows _EXE)\n", (unsigned long long)a->v->n_foreign);
+                printf(": %llu records with such numbers were not written by fawatchd (journalctl -t "
+                       "fawatchd -o "
+                       "verbose shows _EXE)\n",
+                       (unsigned long long)a->v->n_foreign);
         }
         if (a->stopped)
                 printf("absent: fawatchd was stopped and does not run now\n");
@@ -284,8 +293,10 @@ static void print_answer_for_people(const struct verdict *a)
         if (a->complete)
                 print_toned(stdout, TONE_GOOD, "complete");
         else
-                print_toned(stdout, TONE_BAD, verify_missing(a->v) > 0 ? "not complete" :
-                                              a->v->n_records == 0 ? "no records" : "complete but for what is told above");
+                print_toned(stdout, TONE_BAD,
+                            verify_missing(a->v) > 0 ? "not complete"
+                            : a->v->n_records == 0   ? "no records"
+                                                     : "complete but for what is told above");
         printf("\n");
 }
 
@@ -294,16 +305,17 @@ static json_t *json_of_stream(const struct verify_stream *s)
         json_t *missing = json_array();
 
         for (size_t i = 0; i < s->n_missing; i++)
-                json_array_append_new(missing, json_pack("{s:I,s:I,s:I,s:I}", "first",
-                                                         (json_int_t)s->missing[i].first, "last",
-                                                         (json_int_t)s->missing[i].last, "after_usec",
-                                                         (json_int_t)s->missing[i].after_usec, "before_usec",
-                                                         (json_int_t)s->missing[i].before_usec));
+                json_array_append_new(missing,
+                                      json_pack("{s:I,s:I,s:I,s:I}", "first", (json_int_t)s->missing[i].first,
+                                                "last", (json_int_t)s->missing[i].last, "after_usec",
+                                                (json_int_t)s->missing[i].after_usec, "before_usec",
+                                                (json_int_t)s->missing[i].before_usec));
         return json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:o}", "stream", s->id, "records",
                          (json_int_t)s->n_records, "first", (json_int_t)s->first, "last", (json_int_t)s->last,
-                         "first_usec", (json_int_t)s->first_usec, "last_usec", (json_int_t)s->last_usec, "shed",
-                         (json_int_t)s->n_shed, "limited", (json_int_t)s->n_limited, "repeated",
-                         (json_int_t)s->n_repeated, "from_the_beginning", (int)s->floor_known, "missing", missing);
+                         "first_usec", (json_int_t)s->first_usec, "last_usec", (json_int_t)s->last_usec,
+                         "shed", (json_int_t)s->n_shed, "limited", (json_int_t)s->n_limited, "repeated",
+                         (json_int_t)s->n_repeated, "from_the_beginning", (int)s->floor_known, "missing",
+                         missing);
 }
 
 static void print_answer_as_json(const struct verdict *a)
@@ -321,11 +333,12 @@ static void print_answer_as_json(const struct verdict *a)
                                                       (json_int_t)g->from_usec, "until_usec",
                                                       (json_int_t)g->until_usec, "absence", (int)g->absence));
         }
-        json_t *root = json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:b,s:o,s:o}", "complete", (int)a->complete, "records",
-                                 (json_int_t)a->v->n_records, "missing", (json_int_t)verify_missing(a->v), "foreign",
-                                 (json_int_t)a->v->n_foreign, "older_usec", (json_int_t)a->older_usec,
-                                 "silent_since_usec", (json_int_t)a->silent_usec, "stopped", (int)a->stopped,
-                                 "gaps", gaps, "streams", streams);
+        json_t *root = json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:b,s:o,s:o}", "complete", (int)a->complete,
+                                 "records", (json_int_t)a->v->n_records, "missing",
+                                 (json_int_t)verify_missing(a->v), "foreign", (json_int_t)a->v->n_foreign,
+                                 "older_usec", (json_int_t)a->older_usec, "silent_since_usec",
+                                 (json_int_t)a->silent_usec, "stopped", (int)a->stopped, "gaps", gaps,
+                                 "streams", streams);
         print_json(root);
         json_decref(root);
 }
@@ -337,7 +350,8 @@ enum exit_status cmd_verify(const struct invocation *i)
         struct question q = { .now_usec = now_usec() };
 
         if (i->since && since_parse(i->since, q.now_usec, &q.since_usec) < 0) {
-                complain("not a time: '%s'; as journalctl takes it: \"2026-05-01 12:00:00\", yesterday, -2h", i->since);
+                complain("not a time: '%s'; as journalctl takes it: \"2026-05-01 12:00:00\", yesterday, -2h",
+                         i->since);
                 return STATUS_USAGE;
         }
         /* first: what the journal gets meanwhile is more than this, never less */

@@ -22,8 +22,8 @@ int journal_open(const char *directory, struct journal **ret)
 
         if (!j)
                 return -ENOMEM;
-        int r = directory ? sd_journal_open_directory(&j->j, directory, 0) :
-                            sd_journal_open(&j->j, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
+        int r = directory ? sd_journal_open_directory(&j->j, directory, 0)
+                          : sd_journal_open(&j->j, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
         if (r >= 0)
                 r = sd_journal_add_match(j->j, "SYSLOG_IDENTIFIER=fawatchd", 0);
         if (r < 0)

@@ -38,7 +38,7 @@ static const struct {
         { OPT_ROOT,    "root",    "DIR",  false, "check the rules of the image below DIR" },
         { OPT_RULE,    "rule",    "NAME", true,  "only events of this rule" },
         { OPT_PATH,    "path",    "PATH", true,  "only events at or below this path" },
-        { OPT_SINCE,   "since",   "TIME", false, "only what was recorded from then on, as journalctl takes it" },
+        { OPT_SINCE,   "since",   "TIME", false, "only what was recorded since; a time as for journalctl" },
         { OPT_SOCKET,  "socket",  "PATH", false, "ask the daemon at this socket" },
         { OPT_HELP,    "help",    NULL,   false, "print this help" },
         { OPT_VERSION, "version", NULL,   false, "print the version" },

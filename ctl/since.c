@@ -69,7 +69,7 @@ static int parse_relative(const char *text, uint64_t now_usec, uint64_t *ret)
 static int parse_date(const char *text, uint64_t now_usec, uint64_t *ret)
 {
         static const char *const formats[] = { "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S",
-                                               "%Y-%m-%d", "%H:%M:%S", "%H:%M" };
+                                               "%Y-%m-%d",          "%H:%M:%S",       "%H:%M" };
 
         for (size_t i = 0; i < ELEMENTSOF(formats); i++) {
                 struct tm t;

@@ -494,7 +494,8 @@ static int open_loop(struct daemon *d)
 {
         int r;
         if ((r = sd_event_default(&d->loop->event)) < 0 || (r = worker_new(d, &d->worker)) < 0 ||
-            (r = recovery_new(&d->recovery)) < 0 || (r = mounts_monitor_new(&d->monitor)) < 0 || (r = open_sources(d)) < 0)
+            (r = recovery_new(&d->recovery)) < 0 || (r = mounts_monitor_new(&d->monitor)) < 0 ||
+            (r = open_sources(d)) < 0)
                 log_message(LOG_ERR, "the event loop cannot be set up: %s", strerror(-r));
         return r;
 }
@@ -590,7 +591,8 @@ static void drain(struct daemon *d)
                 if (reporter_sink_away(d->street.reporter, &error) && error == EPIPE)
                         break;
                 if (!more) {
-                        struct pollfd sink = { .fd = reporter_poll_fd(d->street.reporter), .events = POLLOUT };
+                        struct pollfd sink = { .fd = reporter_poll_fd(d->street.reporter),
+                                               .events = POLLOUT };
 
                         (void)poll(&sink, 1, STOP_POLL_MSEC);
                 }

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/fanotify.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "fan_uapi.h"

@@ -44,7 +44,10 @@ static void fill_owner(struct pipeline *p, struct object *o)
 void pipeline_found(struct pipeline *p, const char *path, uint32_t events, const struct object *object)
 {
         static const struct actor nobody = {
-                .uid = ID_UNKNOWN, .euid = ID_UNKNOWN, .gid = ID_UNKNOWN, .egid = ID_UNKNOWN,
+                .uid = ID_UNKNOWN,
+                .euid = ID_UNKNOWN,
+                .gid = ID_UNKNOWN,
+                .egid = ID_UNKNOWN,
                 .loginuid = ID_UNKNOWN,
         };
         const struct world *world = p->generation->world;

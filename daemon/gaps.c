@@ -8,7 +8,7 @@
 #include "recover.h"
 
 /* Findings recorded in one go, before events get their turn. */
-#define BATCH 64u
+#define BATCH           64u
 #define QUEUE_LOOK_USEC USEC_PER_SEC
 
 void gaps_recover(struct daemon *d, uint64_t from_usec)

@@ -23,8 +23,7 @@ static int open_groups(struct heritage *h)
                 struct fan_group *g;
                 unsigned flags;
 
-                int r = h->n_groups == HERITAGE_MAX_GROUPS ? -EMFILE :
-                                                             fan_group_adopt(&key, fd, &flags, &g);
+                int r = h->n_groups == HERITAGE_MAX_GROUPS ? -EMFILE : fan_group_adopt(&key, fd, &flags, &g);
                 if (r == -ENOMEM)
                         return r;
                 if (r < 0) {
@@ -126,10 +125,12 @@ static void note_absence(struct daemon *d, const char *fault)
         if (!known && !fault)
                 return; /* the very first start */
         const struct gap_note gap = {
-                .kind = fault ? "store" : same_boot ? "absent" : "boot",
-                .reason = fault     ? fault :
-                          same_boot ? "fawatchd was not running" :
-                                      "the machine was started, and fawatchd was not running before",
+                .kind = fault       ? "store"
+                        : same_boot ? "absent"
+                                    : "boot",
+                .reason = fault       ? fault
+                          : same_boot ? "fawatchd was not running"
+                                      : "the machine was started, and fawatchd was not running before",
                 .from_usec = known ? life.realtime_usec : 0,
                 .until_usec = daemon_realtime_usec(),
         };
@@ -170,10 +171,12 @@ void heritage_take(struct daemon *d)
                 pipeline_set_predecessor(d->street.pipeline, (int32_t)kept->pid);
                 size_t n = pipeline_replay(d->street.pipeline);
                 if (n > 0)
-                        log_message(LOG_NOTICE, "%zu events that the process before had read are judged now", n);
+                        log_message(LOG_NOTICE, "%zu events that the process before had read are judged now",
+                                    n);
                 note_untold(d, kept, from);
         } else if (heritage_goes_on(h)) {
-                note_absence(d, h->spool.fault ? h->spool.fault : "the spool of the process before is missing");
+                note_absence(d,
+                             h->spool.fault ? h->spool.fault : "the spool of the process before is missing");
         } else if (h->spool.found || h->n_groups > 0) {
                 note_absence(d, "the fanotify group of the process before is missing");
         } else {
@@ -203,7 +206,8 @@ void heritage_keep_rules(struct daemon *d)
         if (r == 0)
                 h->rules_number++;
         else
-                log_message(LOG_WARNING, "the rules in force cannot be kept over a restart: %s", strerror(-r));
+                log_message(LOG_WARNING, "the rules in force cannot be kept over a restart: %s",
+                            strerror(-r));
 }
 
 struct life_job {
@@ -223,8 +227,10 @@ static void life_run(struct job *job)
 static void say_life(struct heritage *h, int error)
 {
         if (error < 0 && !h->life_failed)
-                log_message(LOG_WARNING, "the sign of life cannot be saved, so a later gap will be said to be "
-                                         "longer than it was: %s", strerror(-error));
+                log_message(LOG_WARNING,
+                            "the sign of life cannot be saved, so a later gap will be said to be "
+                            "longer than it was: %s",
+                            strerror(-error));
         h->life_failed = error < 0;
 }
 

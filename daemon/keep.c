@@ -126,7 +126,8 @@ int keep_spool(struct store *store, size_t max_bytes, size_t window_bytes, const
                 k.found = r == 0;
         }
         k.spool = old;
-        if (!old || size != spool_area_size(max_bytes, window_bytes)) {
+        /* another size: not while more waits than would fit into it */
+        if (!old || (size != spool_area_size(max_bytes, window_bytes) && spool_bytes(old) <= max_bytes / 2)) {
                 int r = make_spool(store, max_bytes, window_bytes, old ? spool_stream(old) : new_stream,
                                    k.number + 1, &new);
                 if (r == 0 && old)

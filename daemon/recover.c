@@ -183,7 +183,8 @@ static bool look_at(struct walk *w, const struct root *root, int parent, const c
 static bool walk_directory(struct walk *w, const struct root *root, int parent, const char *name,
                            uint64_t mount_id, unsigned depth)
 {
-        int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOATIME);
+        int fd = openat(parent, name,
+                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOATIME);
         DIR *d = fd < 0 ? NULL : fdopendir(fd);
         bool go_on = true;
         size_t len = w->path.len;
@@ -291,7 +292,7 @@ static int add_root(struct scan *s, const char *path, unsigned depth, bool one_m
 static int add_clause(struct scan *s, const struct clause *c, const struct world *world)
 {
         static const unsigned depths[] = {
-                [SCOPE_FILE] = 0, [SCOPE_DIRECTORY] = 1, [SCOPE_TREE] = MAX_DEPTH,
+                [SCOPE_FILE] = 0,          [SCOPE_DIRECTORY] = 1,          [SCOPE_TREE] = MAX_DEPTH,
                 [SCOPE_MOUNT] = MAX_DEPTH, [SCOPE_FILESYSTEM] = MAX_DEPTH,
         };
         bool one_mount = c->scope == SCOPE_MOUNT || c->scope == SCOPE_FILESYSTEM;

@@ -12,7 +12,7 @@
 #define BATCH_MIN 4u
 #define BATCH_MAX SINK_BATCH
 /* then the fanotify queues get their turn: about 10 ms */
-#define MAX_A_FLUSH 1024u
+#define MAX_A_FLUSH      1024u
 #define BACKOFF_MIN_USEC (100 * USEC_PER_MSEC)
 #define BACKOFF_MAX_USEC (5 * USEC_PER_SEC)
 

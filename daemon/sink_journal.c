@@ -11,11 +11,11 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "sink.h"
@@ -130,7 +130,8 @@ static ssize_t send_batch(struct sink_journal *j, const struct iovec *records, s
         n = MIN_OF(n, (size_t)SINK_BATCH);
         for (size_t i = 0; i < n; i++)
                 messages[i].msg_hdr = (struct msghdr){
-                        .msg_iov = (struct iovec *)&records[i], .msg_iovlen = 1,
+                        .msg_iov = (struct iovec *)&records[i],
+                        .msg_iovlen = 1,
                 };
         do {
                 sent = sendmmsg(j->sink.fd, messages, (unsigned)n, MSG_NOSIGNAL);

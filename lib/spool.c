@@ -166,7 +166,8 @@ size_t spool_peek(const struct spool *s, struct spool_view *views, size_t n)
         n = MIN_OF(n, (size_t)s->work.ring.count);
         for (size_t i = 0; i < n; i++, pos = next(s, pos))
                 views[i] = (struct spool_view){
-                        s->ring + pos + sizeof(struct spool_slot), record_length(s, pos),
+                        s->ring + pos + sizeof(struct spool_slot),
+                        record_length(s, pos),
                 };
         return n;
 }

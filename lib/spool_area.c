@@ -87,6 +87,10 @@ static bool believe_ring(const struct spool *s)
 
         if (r->head > size || r->tail > size || r->end > size || r->sending > r->count)
                 return false;
+        if (r->count == 0)
+                return r->head == 0 && r->tail == 0 && r->end == 0 && r->bytes == 0;
+        if (r->end % 8 != 0 || r->tail % 8 != 0 || (!wrapped && r->end != r->tail))
+                return false;
         for (uint64_t i = 0; i < r->count; i++) {
                 size_t limit = wrapped ? r->end : r->tail;
                 const struct spool_slot *slot = (const struct spool_slot *)(s->ring + pos);
@@ -97,12 +101,12 @@ static bool believe_ring(const struct spool *s)
                         return false;
                 bytes += slot->len;
                 pos += (sizeof(*slot) + slot->len + 7) & ~UINT64_C(7);
-                if (wrapped && pos >= r->end && i + 1 < r->count) {
+                if (wrapped && pos == r->end) {
                         pos = 0;
                         wrapped = false;
                 }
         }
-        return bytes == r->bytes && (r->count == 0 || pos == r->tail);
+        return bytes == r->bytes && !wrapped && pos == r->tail;
 }
 
 static bool believe_state(const struct spool *s)

@@ -92,7 +92,8 @@ static int add_shed_ranges(struct verify_stream *s, const char *text)
                 if (!p || range.last < range.first)
                         return 0;
 
-                struct verify_span *shed = grow(s->shed, s->n_shed_ranges, &s->cap_shed_ranges, sizeof(*shed));
+                struct verify_span *shed =
+                                grow(s->shed, s->n_shed_ranges, &s->cap_shed_ranges, sizeof(*shed));
                 if (!shed)
                         return -ENOMEM;
                 s->shed = shed;
@@ -249,14 +250,16 @@ static int finish_stream(struct verify_stream *s, uint64_t running_seq)
                 if (n->seq == before.seq && i > 0)
                         s->n_repeated++;
                 if (n->seq > before.seq + 1)
-                        r = account(s, &cap, (struct verify_range){ before.seq + 1, n->seq - 1, before.usec,
-                                                                    n->usec }, &absent);
+                        r = account(s, &cap,
+                                    (struct verify_range){ before.seq + 1, n->seq - 1, before.usec, n->usec },
+                                    &absent);
                 before = *n;
         }
         s->first = s->n_numbers > 0 ? s->numbers[0].seq : 0;
         s->last = before.seq;
         if (r == 0 && running_seq > before.seq)
-                r = account(s, &cap, (struct verify_range){ before.seq + 1, running_seq, before.usec, 0 }, &absent);
+                r = account(s, &cap, (struct verify_range){ before.seq + 1, running_seq, before.usec, 0 },
+                            &absent);
         return r < 0 ? r : check_count(s, &cap, absent);
 }
 

@@ -16,6 +16,7 @@ core_unit_tests = \
 	%D%/unit/test-arena \
 	%D%/unit/test-cgroup \
 	%D%/unit/test-coalesce \
+	%D%/unit/test-conf-pack \
 	%D%/unit/test-conftree \
 	%D%/unit/test-counters \
 	%D%/unit/test-decode \
@@ -26,6 +27,7 @@ core_unit_tests = \
 	%D%/unit/test-generation \
 	%D%/unit/test-interest \
 	%D%/unit/test-interest-deliver \
+	%D%/unit/test-life \
 	%D%/unit/test-limit \
 	%D%/unit/test-lru \
 	%D%/unit/test-markdiff \
@@ -45,8 +47,10 @@ core_unit_tests = \
 	%D%/unit/test-settings \
 	%D%/unit/test-shed \
 	%D%/unit/test-spool \
+	%D%/unit/test-spool-area \
 	%D%/unit/test-strbuf \
 	%D%/unit/test-units \
+	%D%/unit/test-verify \
 	%D%/unit/test-vocab \
 	%D%/unit/test-world
 
@@ -119,7 +123,8 @@ fuzz_targets = \
 	%D%/fuzz/fuzz-fdinfo \
 	%D%/fuzz/fuzz-match \
 	%D%/fuzz/fuzz-rules \
-	%D%/fuzz/fuzz-scan
+	%D%/fuzz/fuzz-scan \
+	%D%/fuzz/fuzz-spool
 check_PROGRAMS += $(fuzz_targets)
 if ENABLE_FUZZING
 fuzz_main =
@@ -145,6 +150,9 @@ tests_fuzz_fuzz_rules_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_scan_SOURCES = %D%/fuzz/fuzz-scan.c $(fuzz_main)
 tests_fuzz_fuzz_scan_LDADD = $(CORE_LIBS)
 tests_fuzz_fuzz_scan_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_spool_SOURCES = %D%/fuzz/fuzz-spool.c $(fuzz_main)
+tests_fuzz_fuzz_spool_LDADD = $(CORE_LIBS)
+tests_fuzz_fuzz_spool_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 TESTS += %D%/fuzz/replay.sh
 
 # the walls of the architecture
