@@ -76,6 +76,7 @@ static void write_status(struct daemon *d)
         _cleanup_strbuf_ struct strbuf line = STRBUF_NULL;
 
         d->loop->status_usec = daemon_monotonic_usec();
+        notes_stuck(d);
         notes_status_line(d, &line);
         notify_status(strbuf_str(&line));
         if (!d->runtime)

@@ -53,6 +53,8 @@ struct daemon {
         struct control *control;       /* NULL there too */
         struct mounts_monitor *monitor;
         struct recovery *recovery;
+        bool stuck;                    /* a filesystem hangs, and that was said */
+        char stuck_where[256];
         uint64_t queue_looked_usec;    /* monotonic */
         struct loop *loop;             /* daemon.c's own: event sources */
 };

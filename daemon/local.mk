@@ -29,6 +29,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/judge.c \
 	%D%/loader.c %D%/loader.h \
 	%D%/keep.c %D%/keep.h \
+	%D%/lane.c %D%/lane.h \
 	%D%/log.c %D%/log.h \
 	%D%/mark_path.c %D%/mark_path.h \
 	%D%/marks.c %D%/marks.h \

@@ -230,6 +230,26 @@ void notes_recovered(struct daemon *d, const struct recovery_summary *s)
                       s->cut_short ? "; not all were looked at, there were too many" : "");
 }
 
+void notes_stuck(struct daemon *d)
+{
+        const char *where = resolver_stuck(d->street.resolver);
+
+        if (!where == !d->stuck)
+                return;
+        if (where)
+                (void)snprintf(d->stuck_where, sizeof(d->stuck_where), "%s", where);
+        d->stuck = where;
+        const char *const fields[] = {
+                "FAWATCH_COVERAGE", where ? "partly covered" : "covered",
+                "FAWATCH_MOUNTPOINT", d->stuck_where,
+                "FAWATCH_REASON", where ? "it does not answer: its events have no paths" : "it answers again",
+                NULL,
+        };
+        reporter_note(d->street.reporter, RECORD_COVERAGE, where ? LOG_WARNING : LOG_NOTICE, fields,
+                      "%s %s", d->stuck_where,
+                      where ? "does not answer: events there are reported without paths" : "answers again");
+}
+
 void notes_verify(struct daemon *d)
 {
         _cleanup_strbuf_ struct strbuf report = STRBUF_NULL;

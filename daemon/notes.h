@@ -19,6 +19,8 @@ struct gap_note {
 };
 void notes_gap(struct daemon *d, const struct gap_note *gap);
 void notes_recovered(struct daemon *d, const struct recovery_summary *summary);
+/* A filesystem hangs, or no longer does; says so once. */
+void notes_stuck(struct daemon *d);
 void notes_verify(struct daemon *d);
 /* One line for STATUS=: rules, marks, recorded, lost, the last refusal. */
 void notes_status_line(const struct daemon *d, struct strbuf *out);

@@ -33,6 +33,7 @@
         X(paths_cached, "directory paths found in the cache")                  \
         X(paths_resolved, "directory paths asked of the kernel")               \
         X(paths_failed, "directory paths that could not be found")             \
+        X(paths_timed_out, "... because the filesystem hangs")                 \
         X(actors_cached, "processes found in the cache")                       \
         X(actors_read, "processes read from /proc")                            \
         X(actors_gone, "processes gone before they could be read")             \

@@ -60,6 +60,7 @@ daemon_unit_tests = \
 	%D%/unit/test-conf-read \
 	%D%/unit/test-control \
 	%D%/unit/test-fan-group \
+	%D%/unit/test-lane \
 	%D%/unit/test-pipeline \
 	%D%/unit/test-reporter \
 	%D%/unit/test-resolve \
@@ -82,6 +83,7 @@ LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_control_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_lane_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_attribute_SOURCES = %D%/unit/test-attribute.c $(street_fixture)
 tests_unit_test_attribute_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_resolve_SOURCES = %D%/unit/test-resolve.c $(street_fixture)
