@@ -3,7 +3,8 @@
 benches = %D%/bench-journal %D%/bench-match %D%/bench-street
 EXTRA_PROGRAMS += $(benches)
 CLEANFILES += $(benches)
-EXTRA_DIST += %D%/daemon.py %D%/daemon.sh %D%/journal.sh
+EXTRA_DIST += %D%/daemon.py %D%/daemon.sh %D%/journal.sh \
+	%D%/restart.py %D%/restart.sh
 bench_bench_journal_LDADD = $(DAEMON_LIBS)
 bench_bench_match_LDADD = $(CORE_LIBS)
 bench_bench_street_LDADD = $(DAEMON_LIBS)

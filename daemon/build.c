@@ -13,7 +13,7 @@ const char *rules_from_name(enum rules_from from)
                 [RULES_ONE_FILE] = "file",
                 [RULES_AD_HOC] = "ad-hoc",
                 [RULES_SAVED] = "last good",
-                [RULES_KEPT] = "kept over the restart",
+                [RULES_KEPT] = "last good, kept over the restart",
         };
         return names[from];
 }

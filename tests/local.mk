@@ -68,9 +68,10 @@ daemon_unit_tests = \
 	%D%/unit/test-sink-stdout
 
 # enumerated models
-model_tests = %D%/model/test-reload
+model_tests = %D%/model/test-reload %D%/model/test-reload-storm
 tests_model_test_reload_SOURCES = %D%/model/test-reload.c %D%/model/fake_kernel.c %D%/model/fake_kernel.h
 tests_model_test_reload_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_model_test_reload_storm_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += $(core_unit_tests) $(daemon_unit_tests) $(model_tests)
