@@ -120,6 +120,8 @@ static json_t *status_log(const struct daemon *d)
         bool away = reporter_sink_away(d->street.reporter, &error);
         json_t *o = json_object();
         set(o, "sink", json_string(d->options->log_stdout ? "stdout" : "journal"));
+        if (!d->options->log_stdout)
+                set(o, "journal", json_string(sink_journal_place()));
         set(o, "waiting", number(waiting));
         set(o, "waiting_bytes", number(bytes));
         set(o, "away", away ? error_name(error) : json_null());

@@ -30,6 +30,8 @@
 #define STOP_READ_USEC       (8 * USEC_PER_SEC)
 #define STOP_SEND_USEC       (3 * USEC_PER_SEC)
 #define STOP_POLL_MSEC       20
+/* Windows of each group that are read before it is replaced. */
+#define RENEW_ROUNDS 64
 #define STATUS_INTERVAL_USEC USEC_PER_SEC
 /* While the log has no room for what a scan finds. */
 #define RECOVERY_PAUSE_USEC (50 * USEC_PER_MSEC)
@@ -456,6 +458,45 @@ static int open_marks(struct daemon *d)
         return r;
 }
 
+/* One round over all groups.  True: a queue was not emptied. */
+static bool read_once(struct daemon *d)
+{
+        struct fan_group *const *groups;
+        size_t n = marks_groups(d->street.marks, &groups);
+        bool more = false;
+
+        for (size_t i = 0; i < n; i++)
+                more |= pipeline_dispatch(d->street.pipeline, groups[i]) == 1;
+        return more;
+}
+
+int daemon_renew_groups(struct daemon *d, const char *reason)
+{
+        struct marks *before = d->street.marks;
+        struct fan_group *const *groups;
+        size_t n = marks_groups(before, &groups);
+        struct reload_result result;
+        struct gap_note gap = { .kind = "store", .reason = reason };
+
+        for (unsigned i = 0; i < RENEW_ROUNDS && read_once(d); i++)
+                ;
+        gap.from_usec = daemon_realtime_usec();
+        for (size_t i = 0; i < n; i++)
+                heritage_group_changed(d, groups[i], false);
+        d->street.marks = NULL;
+        int r = open_marks(d);
+        if (r < 0) {
+                d->street.marks = before;
+                return r;
+        }
+        r = reload_apply(&d->street, NULL, d->generation, &result);
+        daemon_groups_changed(d);
+        marks_free(before);
+        gap.until_usec = daemon_realtime_usec();
+        gaps_note(d, &gap);
+        return r;
+}
+
 static int open_sources(struct daemon *d)
 {
         struct loop *l = d->loop;
@@ -561,18 +602,6 @@ static int check_place(struct daemon *d)
 }
 
 /* ---- stop ---- */
-
-/* One round over all groups.  True: a queue was not emptied. */
-static bool read_once(struct daemon *d)
-{
-        struct fan_group *const *groups;
-        size_t n = marks_groups(d->street.marks, &groups);
-        bool more = false;
-
-        for (size_t i = 0; i < n; i++)
-                more |= pipeline_dispatch(d->street.pipeline, groups[i]) == 1;
-        return more;
-}
 
 /*
  * Nobody tells whether this is a stop or a restart: so the queue is read for as long as the

@@ -63,6 +63,9 @@ uint64_t daemon_realtime_usec(void);
 uint64_t daemon_monotonic_usec(void);
 /* The groups may be others now: the loop must watch them. */
 void daemon_groups_changed(struct daemon *d);
+/* Makes all groups anew and places the marks of the generation in force: what happens
+ * meanwhile is not seen, and a gap record says so.  0 or -errno. */
+int daemon_renew_groups(struct daemon *d, const char *reason);
 /* A reload that was asked for is over, well or not: READY=1 again. */
 void daemon_reload_finished(struct daemon *d);
 /* STATUS= and the status file, at most once a second unless now. */

@@ -190,6 +190,20 @@ void heritage_take(struct daemon *d)
         }
 }
 
+void heritage_check_groups(struct daemon *d)
+{
+        struct heritage *h = &d->heritage;
+        const struct generation *g = d->generation;
+        unsigned wanted = fan_group_flags(&g->world->kernel, g->settings->queue_unlimited);
+
+        if (h->main_flags == 0 || h->main_flags == wanted)
+                return;
+        h->main_flags = 0;
+        int r = daemon_renew_groups(d, "the fanotify group was made anew, for this version or for the setting queue");
+        if (r < 0)
+                log_message(LOG_ERR, "the fanotify group cannot be made anew: %s", strerror(-r));
+}
+
 /* ---- for the next one ---- */
 
 void heritage_keep_rules(struct daemon *d)

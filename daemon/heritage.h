@@ -37,6 +37,9 @@ int heritage_open_spool(struct daemon *d);
  * missing. */
 void heritage_take(struct daemon *d);
 
+/* After the files were loaded: a group that was made with other flags than these settings or
+ * this version want is replaced. */
+void heritage_check_groups(struct daemon *d);
 /* The rules in force are others now: the next process needs them. */
 void heritage_keep_rules(struct daemon *d);
 /* Until now everything was watched.  In the worker's thread; with stopping, at once. */

@@ -302,6 +302,7 @@ static void take(struct daemon *d, struct build_result *built)
         notes_verify(d);
         save_rules(d);
         heritage_keep_rules(d);
+        heritage_check_groups(d);
         retire(d, before);
 }
 

@@ -58,6 +58,7 @@ struct pipeline {
 
         struct objects *objects;
         struct spent *spent;
+        bool inherited; /* what the process before had spent is in it */
         struct match_hits hits;
         struct strbuf path, old_path, canonical, canonical_old;
         size_t judged_end;             /* of the event that is judged */

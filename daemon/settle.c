@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "hash.h"
 #include "pipeline_internal.h"
 
 /* a window of long paths needs more now and then: that much is not kept for it */
@@ -31,6 +32,23 @@ static struct spent *find_spent(struct pipeline *p, const char *name, const char
         return NULL;
 }
 
+static uint64_t spent_hash(const char *name, const char *text)
+{
+        return hash_mix(hash_bytes(name, strlen(name)), hash_bytes(text, strlen(text)));
+}
+
+/* For the next process: with the next commit. */
+static void keep_spent(struct pipeline *p)
+{
+        struct spool_state *kept = p->params.spool ? spool_state(p->params.spool) : NULL;
+
+        if (!kept)
+                return;
+        kept->n_spent = 0;
+        for (struct spent *s = p->spent; s && kept->n_spent < SPOOL_MAX_SPENT; s = s->next)
+                kept->spent[kept->n_spent++] = spent_hash(s->name, s->text);
+}
+
 static void remember_spent(struct pipeline *p, const struct clause *ignore)
 {
         _cleanup_free_ char *text = ignore_text(ignore), *name = strdup(ignore->name);
@@ -41,6 +59,31 @@ static void remember_spent(struct pipeline *p, const struct clause *ignore)
                 return;
         *s = (struct spent){ .next = p->spent, .name = STEAL(name), .text = STEAL(text) };
         p->spent = s;
+        keep_spent(p);
+}
+
+/* What the process before said of this ignore. */
+static bool was_spent(const struct spool_state *kept, const struct clause *ignore)
+{
+        _cleanup_free_ char *text = ignore->until_modified ? ignore_text(ignore) : NULL;
+
+        for (uint64_t i = 0; text && i < kept->n_spent; i++)
+                if (kept->spent[i] == spent_hash(ignore->name, text))
+                        return true;
+        return false;
+}
+
+/* A restart arms nothing anew. */
+static void inherit_spent(struct pipeline *p)
+{
+        const struct rules *rules = p->generation->rules;
+
+        if (!p->params.spool)
+                return;
+        const struct spool_state kept = *spool_state(p->params.spool);
+        for (size_t i = 0; kept.n_spent > 0 && i < rules->n_ignores; i++)
+                if (was_spent(&kept, &rules->ignores[i]))
+                        remember_spent(p, &rules->ignores[i]);
 }
 
 void settle_spend(struct pipeline *p, const struct match_hits *hits)
@@ -77,6 +120,10 @@ void settle_restore_spent(struct pipeline *p)
         const struct generation *g = p->generation;
         struct spent *kept = NULL;
 
+        if (!p->inherited)
+                inherit_spent(p);
+        p->inherited = true;
+
         for (uint32_t i = 0; p->spent && i < g->rules->n_ignores; i++) {
                 const struct clause *ignore = &g->rules->ignores[i];
                 _cleanup_free_ char *text = ignore->until_modified ? ignore_text(ignore) : NULL;
@@ -95,6 +142,7 @@ void settle_restore_spent(struct pipeline *p)
         }
         settle_free_spent(p);
         p->spent = kept;
+        keep_spent(p);
 }
 
 /* ---- one event ---- */

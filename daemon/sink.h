@@ -45,6 +45,8 @@ struct sink {
  * one).  Never fails for lack of a listener: send() then returns -ENOENT or
  * -ECONNREFUSED and connects anew at the next call.  Returns 0 or -errno. */
 int sink_journal_new(const char *path, struct sink **ret);
+/* Where journald keeps what it takes: "persistent", "volatile" (gone with the next boot), "none". */
+const char *sink_journal_place(void);
 /* JSON lines to fd (not closed by us).  fd may be a pipe, a socket, a file or a
  * terminal; it is left in its mode (a shared terminal must not become
  * non-blocking): poll before each write, partial lines are finished first.

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <systemd/sd-id128.h>
 #include <unistd.h>
 
 #include "sink.h"
@@ -180,4 +181,23 @@ int sink_journal_new(const char *path, struct sink **ret)
         memcpy(j->address.sun_path, path, strlen(path));
         *ret = &j->sink;
         return 0;
+}
+
+const char *sink_journal_place(void)
+{
+        static const struct {
+                const char *directory, *place;
+        } places[] = { { "/var/log/journal", "persistent" }, { "/run/log/journal", "volatile" } };
+        char id[33], path[80];
+        sd_id128_t machine;
+
+        if (sd_id128_get_machine(&machine) < 0)
+                return "none";
+        sd_id128_to_string(machine, id);
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                (void)snprintf(path, sizeof(path), "%s/%s", places[i].directory, id);
+                if (access(path, F_OK) == 0)
+                        return places[i].place;
+        }
+        return "none";
 }

@@ -22,6 +22,7 @@
 struct spool;
 
 #define SPOOL_WINDOWS 2
+#define SPOOL_MAX_SPENT 32u
 /* Room for what the log's system calls note about records that are being sent. */
 #define SPOOL_NOTES_BYTES 8192u
 
@@ -44,6 +45,8 @@ struct spool_state {
         uint64_t merged;       /* events taken into records that are not made yet */
         uint64_t limited;      /* records over a limit that no record told of yet */
         struct spool_window windows[SPOOL_WINDOWS];
+        /* ignores until = "modified" that are spent: hashes of their names and texts */
+        uint64_t n_spent, spent[SPOOL_MAX_SPENT];
         struct spool_account { /* of what was shed and not told yet */
                 uint64_t total, first_usec, last_usec;
                 uint64_t n_ranges, merged_ranges;

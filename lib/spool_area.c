@@ -113,6 +113,8 @@ static bool believe_state(const struct spool *s)
 {
         const struct spool_state *st = &s->work.state;
 
+        if (st->n_spent > SPOOL_MAX_SPENT)
+                return false;
         for (size_t i = 0; i < SPOOL_WINDOWS; i++)
                 if (st->windows[i].order > st->orders ||
                     (st->windows[i].order != 0 && st->windows[i].done > s->area->window_bytes))
