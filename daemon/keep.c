@@ -15,6 +15,8 @@
 /* Not F_SEAL_WRITE: it forbids the mapping that is written to. */
 #define SPOOL_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define RULES_SEALS (SPOOL_SEALS | F_SEAL_WRITE)
+/* Percent of the machine's memory that a spool may take. */
+#define MACHINE_SHARE 25
 
 static void numbered_name(char name[static 48], const char *prefix, uint64_t number)
 {
@@ -33,11 +35,20 @@ static int map(int fd, size_t size, void **ret)
         return 0;
 }
 
+/* To allocate what the machine does not have would end other processes first. */
+static bool is_too_much(size_t size)
+{
+        long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+        return pages > 0 && page > 0 && size / MACHINE_SHARE >= (size_t)pages * (size_t)page / 100;
+}
+
 /* Allocated in full: later there may be no memory, and a page that is missing kills. */
 static int make_file(size_t size, int *ret)
 {
+        if (is_too_much(size))
+                return -ENOMEM;
         _cleanup_close_ int fd = memfd_create("fawatchd-spool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
         if (fd < 0)
                 return -errno;
         if (fallocate(fd, 0, 0, (off_t)size) < 0 || fcntl(fd, F_ADD_SEALS, SPOOL_SEALS) < 0)

@@ -11,6 +11,8 @@
 
 /* Windows open at a time; each that merges holds a copy of its event, about 1 KiB. */
 #define MAX_WINDOWS 4096u
+/* What is tried where the setting asks for more than the machine has. */
+#define SMALL_SPOOL_BYTES (16u * 1024u * 1024u)
 
 /* What a process before knew and can tell no more: its numbers, but not its rules' counts. */
 static void reporter_take_over(struct reporter *r)
@@ -49,6 +51,8 @@ int reporter_new(const struct reporter_params *params, const struct settings *se
         strncpy(r->stream, params->stream, sizeof(r->stream) - 1);
         r->coalescer = coalescer_new(MAX_WINDOWS, free);
         r->spool = params->spool ? params->spool : spool_new(settings->spool_bytes);
+        if (!r->spool) /* more than there is */
+                r->spool = spool_new(SMALL_SPOOL_BYTES);
         if (!r->coalescer || !r->spool)
                 return -ENOMEM;
         r->kept = spool_state(r->spool);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What is short, read-only, full or closed: degraded to, said, and recovered from."""
 
+import json
 import time
 
 from harness import wait_until
@@ -15,7 +16,7 @@ def said(fawatchd, text):
 
 def test_var_is_read_only(fawatchd, machine, w):
     """Nothing can be saved: said once, and it works all the same, also over a restart."""
-    machine.sh("mkdir -p /var/lib/fawatchd && mount -t tmpfs -o ro tmpfs /var/lib/fawatchd")
+    machine.sh("mkdir -p /var/lib/fawatchd && mount -t tmpfs -o ro,mode=700 tmpfs /var/lib/fawatchd")
     try:
         fawatchd.start(RULES)
         wait_until(lambda: said(fawatchd, "could not be saved") and said(fawatchd, "cannot be saved"), "what is wrong")
@@ -53,9 +54,9 @@ def test_few_descriptors(fawatchd, machine, w):
 
 
 def test_no_memory_for_the_spool(fawatchd, machine, w):
-    """More than the machine has: it runs with what it can get, and says what that means."""
-    fawatchd.start(RULES, settings='spool = "4096G";\n')
-    assert said(fawatchd, "no memory for a spool") or fawatchd.property("ActiveState") == "active"
+    """More than a quarter of the machine's: it runs without one, and says what that means."""
+    fawatchd.start(RULES, settings='spool = "1T";\n')
+    assert said(fawatchd, "no memory for a spool")
     machine.sh("touch /t/w/1")
     assert [r["path"] for r in fawatchd.records()] == ["/t/w/1"]
 
@@ -91,7 +92,7 @@ def test_full_disk_under_an_observer(machine, w):
         machine.sh("rm /t/out/full; mount -o remount,size=8M /t/out; touch /t/w/last")
         wait_until(lambda: "/t/w/last" in machine.read("/t/out/log"), "what waited", 30)
         lines = machine.read("/t/out/log").splitlines()
-        assert sum("/t/w/a" in line for line in lines) == 200 and all(line.endswith("}") for line in lines)
+        assert {f"/t/w/a{i}" for i in range(1, 201)} <= {json.loads(line).get("path") for line in lines}
     finally:
         machine.sh("pkill -TERM -f 'fawatchd --log=stdou[t]' || true")
         process.wait(timeout=10)
