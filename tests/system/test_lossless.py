@@ -379,3 +379,33 @@ class TestVerify:
 
     def test_wrong_time(self, fawatchd):
         assert fawatchd.ctl("verify", "--since", "next tuesday", check=False).status == 2
+
+
+SOAK = float(os.environ.get("FAWATCHD_SOAK", "20"))  # seconds; ten minutes: FAWATCHD_SOAK=600
+
+
+def test_soak(fawatchd, machine, w):
+    """Under load and reloads for a long time, memory and descriptors stay what they were."""
+    prepare(fawatchd)
+    troubles = Troubles(fawatchd)
+    pid = fawatchd.main_pid()
+
+    def look():
+        text = machine.read(f"/proc/{pid}/status")
+        private = int(re.search(r"RssAnon:\s+(\d+)", text).group(1))
+        return private, len(machine.sh(f"ls /proc/{pid}/fd").out.split())
+
+    writers = start_writers(machine, int(1500 * SOAK), SOAK)
+    seen = []
+    begin = time.monotonic()
+    while time.monotonic() - begin < SOAK:
+        troubles.reload()
+        time.sleep(0.5)
+        seen.append(look())
+    finish(writers)
+    assert fawatchd.main_pid() == pid
+    third = len(seen) // 3
+    early, late = seen[third:2 * third], seen[2 * third:]
+    assert max(private for private, _ in late) <= 1.1 * max(private for private, _ in early) + 1024, seen
+    # what a batch has open at the moment of the look comes and goes
+    assert min(fds for _, fds in late) <= min(fds for _, fds in early) + 2, seen
