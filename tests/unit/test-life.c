@@ -23,7 +23,11 @@ static void test_there_and_back(void **state)
         assert_string_equal(strbuf_str(&text), "machine=" A "\nboot=" B "\nstream=" C
                             "\nseq=42\nrealtime_usec=1700000000000000\n");
         assert_int_equal(life_parse(strbuf_str(&text), &back), 0);
-        assert_memory_equal(&back, &l, sizeof(l));
+        assert_string_equal(back.machine, A);
+        assert_string_equal(back.boot, B);
+        assert_string_equal(back.stream, C);
+        assert_int_equal(back.seq, 42);
+        assert_int_equal(back.realtime_usec, 1700000000000000);
 }
 
 static void test_refused(void **state)
