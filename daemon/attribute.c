@@ -282,9 +282,10 @@ static bool is_certain(const struct attributor *a, const struct process *p)
         return a->epoch > p->epoch;
 }
 
+/* EPERM is a yes, too: the unit keeps no CAP_KILL, and others' processes may not be signalled. */
 static bool pidfd_alive(int pidfd)
 {
-        return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
+        return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno == EPERM;
 }
 
 static bool pidfd_tells_gone(int pidfd)

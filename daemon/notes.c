@@ -8,6 +8,8 @@
 
 /* A bounded list of NAME, VALUE pairs for reporter_note(); values may be its own texts. */
 #define MAX_NOTE_FIELDS 64
+/* Of them for what changed: the counts tell of the rest. */
+#define MAX_LISTED_CHANGES 24
 struct fields {
         const char *v[2 * MAX_NOTE_FIELDS + 1];
         size_t n;
@@ -110,6 +112,19 @@ static void add_warnings(struct fields *f, const struct diag *diag, const struct
                 add(f, "FAWATCH_WARNING", plan->prices.v[i]);
 }
 
+/* "+ watch etc", one a field: what an auditor wants to know of a change. */
+static void add_changes(struct fields *f, const struct rules_diff *changes)
+{
+        const char *p = changes->text ? strbuf_str(changes->text) : "";
+
+        while (*p && f->n_own < MAX_LISTED_CHANGES) {
+                size_t len = strcspn(p, "\n"), indent = strspn(p, " ");
+
+                add_own(f, "FAWATCH_RULES_CHANGE", strndup(p + indent, len - indent));
+                p += len + (p[len] == '\n');
+        }
+}
+
 void notes_loaded(struct daemon *d, const struct rules_diff *changes, const struct reload_request *by)
 {
         _cleanup_(fields_done) struct fields f = {};
@@ -121,6 +136,7 @@ void notes_loaded(struct daemon *d, const struct rules_diff *changes, const stru
         addf(&f, "FAWATCH_RULES_REMOVED", "%zu", changes->removed);
         addf(&f, "FAWATCH_RULES_CHANGED", "%zu", changes->changed);
         add_asker(&f, by);
+        add_changes(&f, changes);
         add_coverage(&f, g->plan);
         add_warnings(&f, &d->loader.warnings, g->plan);
         reporter_note(d->street.reporter, RECORD_RULES_LOADED, LOG_NOTICE, f.v,

@@ -5,26 +5,39 @@
 #include "vocab.h"
 
 /*
- * When a chain of windows counts as feedback.  A forwarder answers within
- * milliseconds; somebody who writes on his own account does not wait for us.
+ * When a chain of windows counts as feedback.  A syslog daemon answers within
+ * milliseconds, a reader of the journal within half a second; somebody who writes on
+ * his own account does not wait for us.
  */
-#define ANSWER_USEC (200 * USEC_PER_MSEC) /* an event this soon after a record of ours may be its answer */
-#define BURST_USEC (500 * USEC_PER_MSEC)  /* ... unless records have been coming for longer than this */
-#define FEW_EVENTS 16                     /* more in one window are not answers */
-#define CHAIN_MIN 8                       /* windows in a row */
+#define ANSWER_USEC USEC_PER_SEC            /* an event this soon after a record of ours may be its answer */
+#define BURST_GAP_USEC (200 * USEC_PER_MSEC)
+#define BURST_USEC (500 * USEC_PER_MSEC)    /* ... unless records have been coming for longer, with no such gap */
+#define FEW_EVENTS 16                       /* more in a short window are not answers */
+#define CHAIN_MIN 8                         /* windows in a row */
+/* What a chain gets at least: long enough to see whether anything comes that answers nothing. */
+#define PROBE_USEC (3 * ANSWER_USEC)
 #define STRETCH_MAX_USEC (60 * USEC_PER_SEC)
+/* A forwarder with much in hand looks like a busy writer: who was let off is asked again. */
+#define EXEMPT_USEC (60 * USEC_PER_SEC)
 
-/* Without coalescing, feedback shows as one key that makes up most of a second's events. */
+/* Without coalescing, feedback shows as one key that makes up most of the events: of one
+ * second when the loop is fast, of several when it is slow. */
 #define COUNT_USEC USEC_PER_SEC
 #define COUNT_MIN 200
+#define STEADY_USEC (5 * USEC_PER_SEC)
+#define STEADY_MIN 8
 #define COUNT_MIN_PERCENT 45
-/* the window then put on it, which shows whether it needs our records */
-#define PROBE_USEC USEC_PER_SEC
 
 enum window_state {
         WINDOW_OPEN,
         WINDOW_IDLE,  /* closed, or never open: kept a while to see what comes next */
         WINDOW_READY, /* had to close early: waits for coalescer_next() */
+};
+
+struct share { /* of one key in all offers */
+        uint64_t from_usec;
+        uint64_t events;
+        uint64_t base; /* offers before it */
 };
 
 struct window {
@@ -44,10 +57,8 @@ struct window {
         bool forced;                /* longer than was asked for */
         bool own_account;           /* an event of this window was no answer */
         bool announced;             /* this chain was called feedback once */
-        bool exempt;                /* no feedback: the probe was full of events */
-        uint64_t counted_from_usec; /* while coalescing is off: since when are counted */
-        uint64_t counted;           /* ... its events */
-        uint64_t counted_base;      /* ... of all offers beyond these */
+        uint64_t exempt_until_usec; /* no feedback: the probe was full of events */
+        struct share second, steady; /* while coalescing is off: this second's, and all without a pause */
 
         uint64_t start_ticks, rules;
         int32_t pid;
@@ -210,7 +221,7 @@ void coalescer_free(struct coalescer *c)
 /* A record is made at now: what follows soon may be its answer. */
 static void note_record(struct coalescer *c, uint64_t now)
 {
-        if (!c->any_record || now - c->last_record_usec > ANSWER_USEC)
+        if (!c->any_record || now - c->last_record_usec > BURST_GAP_USEC)
                 c->burst_usec = now;
         c->any_record = true;
         c->last_record_usec = now;
@@ -219,7 +230,8 @@ static void note_record(struct coalescer *c, uint64_t now)
 /* On a machine where records never pause, nothing can be told to be an answer. */
 static bool may_be_answer(const struct coalescer *c, uint64_t now)
 {
-        return c->any_record && now - c->last_record_usec <= ANSWER_USEC && now - c->burst_usec <= BURST_USEC;
+        return c->any_record && now - c->last_record_usec <= ANSWER_USEC &&
+               c->last_record_usec - c->burst_usec <= BURST_USEC;
 }
 
 static uint64_t hash_key(const struct coalesce_offer *o)
@@ -274,8 +286,7 @@ static struct window *add(struct coalescer *c, const struct coalesce_offer *o, u
         w->path_len = o->path_len;
         memcpy(w->path, o->path, o->path_len);
         w->forget_usec = o->now_usec + COUNT_USEC;
-        w->counted_from_usec = o->now_usec;
-        w->counted_base = c->n_offers - 1;
+        w->second = w->steady = (struct share){ .from_usec = o->now_usec, .base = c->n_offers - 1 };
         bucket = bucket_of(c, hash);
         w->next_in_bucket = *bucket;
         *bucket = w;
@@ -290,12 +301,12 @@ static void forget_old(struct coalescer *c, uint64_t now)
                 forget(c, c->idle.first);
 }
 
-/* Twice as long for each window of the chain beyond the first few. */
-static uint64_t stretched(uint64_t usec, unsigned chain)
+/* A chain's window: long enough to tell, and twice as long for each one that told nothing else. */
+static uint64_t stretched(uint64_t asked_usec, unsigned chain)
 {
-        uint64_t longest = MAX_OF(usec, STRETCH_MAX_USEC);
+        uint64_t usec = MAX_OF(asked_usec, PROBE_USEC), longest = MAX_OF(usec, STRETCH_MAX_USEC);
 
-        for (; chain >= CHAIN_MIN && usec < longest; chain--)
+        for (; chain > CHAIN_MIN && usec < longest; chain--)
                 usec *= 2;
         return MIN_OF(usec, longest);
 }
@@ -305,8 +316,8 @@ static void open_window(struct coalescer *c, struct window *w, uint64_t asked_us
         list_remove(&c->idle, w);
         w->state = WINDOW_OPEN;
         w->opened_usec = now;
-        w->forced = asked_usec == 0 || w->chain >= CHAIN_MIN;
-        w->length_usec = stretched(asked_usec == 0 ? PROBE_USEC : asked_usec, w->chain);
+        w->forced = w->chain >= CHAIN_MIN;
+        w->length_usec = w->forced ? stretched(asked_usec, w->chain) : asked_usec;
         w->deadline_usec = now + w->length_usec;
         w->events = 0;
         w->merged = 0;
@@ -314,10 +325,10 @@ static void open_window(struct coalescer *c, struct window *w, uint64_t asked_us
         heap_insert(c, w);
 }
 
-/* Nothing but answers, and few of them. */
+/* Nothing but answers, and few of them; a probe is long enough for what a forwarder still had in hand. */
 static bool is_quiet(const struct window *w)
 {
-        return !w->own_account && w->merged > 0 && w->merged <= FEW_EVENTS;
+        return !w->own_account && w->merged > 0 && (w->forced || w->merged <= FEW_EVENTS);
 }
 
 /* The first event after a window: is it the answer to the record that closed it?
@@ -333,19 +344,20 @@ static void continue_chain(struct window *w, uint64_t now)
         w->merged = 0;
 }
 
+static bool is_most(const struct coalescer *c, const struct share *s, uint64_t min)
+{
+        return s->events >= min && 100 * s->events >= COUNT_MIN_PERCENT * (c->n_offers - s->base);
+}
+
 /* Coalescing is off: counts, and says whether the key looks like feedback. */
 static bool count_uncoalesced(struct coalescer *c, struct window *w, uint64_t now)
 {
-        uint64_t all;
-
-        if (now - w->counted_from_usec >= COUNT_USEC) {
-                w->counted_from_usec = now;
-                w->counted_base = c->n_offers - 1;
-                w->counted = 0;
-        }
-        w->counted++;
-        all = c->n_offers - w->counted_base;
-        return w->counted >= COUNT_MIN && 100 * w->counted >= COUNT_MIN_PERCENT * all;
+        if (now - w->second.from_usec >= COUNT_USEC)
+                w->second = (struct share){ .from_usec = now, .base = c->n_offers - 1 };
+        w->second.events++;
+        w->steady.events++;
+        return is_most(c, &w->second, COUNT_MIN) ||
+               (now - w->steady.from_usec >= STEADY_USEC && is_most(c, &w->steady, STEADY_MIN));
 }
 
 /* Keeps an idle key a second longer, at the end of the list. */
@@ -362,11 +374,11 @@ static void report(struct coalescer *c, struct window *w, const struct coalesce_
         if (w->merged > 0)
                 continue_chain(w, o->now_usec);
         if (o->window_usec == 0 && w->chain == 0) {
-                if (w->exempt || !count_uncoalesced(c, w, o->now_usec)) {
+                if (o->now_usec < w->exempt_until_usec || !count_uncoalesced(c, w, o->now_usec)) {
                         refresh(c, w, o->now_usec);
                         return;
                 }
-                w->chain = CHAIN_MIN - 1;
+                w->chain = CHAIN_MIN;
         }
         open_window(c, w, o->window_usec, o->now_usec);
 }
@@ -377,7 +389,7 @@ static void end_chain(struct coalescer *c, struct window *w, const struct coales
         w->chain = 0;
         w->announced = false;
         w->own_account = true;
-        w->exempt = o->window_usec == 0;
+        w->exempt_until_usec = o->window_usec == 0 ? o->now_usec + EXEMPT_USEC : 0;
         w->deadline_usec = MIN_OF(w->deadline_usec, MAX_OF(w->opened_usec + o->window_usec, o->now_usec));
         heap_settle(c, w);
 }
@@ -391,9 +403,11 @@ static void merge(struct coalescer *c, struct window *w, const struct coalesce_o
                 w->first_stamp = o->stamp_usec;
         w->last_stamp = o->stamp_usec;
         w->events |= o->events;
-        if (offset > w->length_usec / 4 && !answer)
+        if (answer)
+                return;
+        if (offset > w->length_usec / (w->forced ? 2 : 4))
                 w->own_account = true;
-        if (w->forced && (w->merged > FEW_EVENTS || (offset > w->length_usec / 4 * 3 && !answer)))
+        if (w->forced && offset > w->length_usec / 4 * 3)
                 end_chain(c, w, o);
 }
 
@@ -446,7 +460,7 @@ static void rest(struct coalescer *c, struct window *w, uint64_t now)
 {
         heap_remove(c, w);
         w->state = WINDOW_IDLE;
-        w->forget_usec = now + (w->exempt ? COUNT_USEC : ANSWER_USEC);
+        w->forget_usec = now + ANSWER_USEC;
         list_push(&c->idle, w);
 }
 

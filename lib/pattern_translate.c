@@ -82,6 +82,14 @@ static struct pattern_atom bad(const char *error)
         return (struct pattern_atom){ .kind = ATOM_BAD, .error = error };
 }
 
+/* As it is written: a range may have the slash between its ends, and then does not match it. */
+static bool holds_slash(const struct set_item *item)
+{
+        if (item->kind == ITEM_RANGE)
+                return item->low == '/' || item->high == '/';
+        return item->kind == ITEM_CHARACTER && *item->start == '/';
+}
+
 static struct pattern_atom set_at(const char *start, const char *end, const struct pattern_dialect *dialect)
 {
         const char *at = start + 1;
@@ -95,7 +103,7 @@ static struct pattern_atom set_at(const char *start, const char *end, const stru
 
                 if (item.kind == ITEM_BAD)
                         return bad(item.error);
-                if (item.kind == ITEM_CHARACTER && *item.start == '/' && !dialect->crosses_slash)
+                if (holds_slash(&item) && !dialect->crosses_slash)
                         return bad("a / cannot stand in [ ]: wildcards match within one name");
                 at = item.end;
         }

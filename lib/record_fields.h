@@ -78,6 +78,7 @@ enum field_flag {
         X(RULES_ADDED, F_NUMBER)                \
         X(RULES_REMOVED, F_NUMBER)              \
         X(RULES_CHANGED, F_NUMBER)              \
+        X(RULES_CHANGE, F_LIST)                 \
         X(ASKED_BY, F_PLAIN)                    \
         X(ASKED_BY_UID, F_NUMBER)               \
         X(COVERAGE, F_PLAIN)                    \

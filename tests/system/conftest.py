@@ -68,7 +68,7 @@ def machine():
         m.boot()
         m.install()
         # room for storms; a syslog daemon hears all, where one listens
-        m.write("/etc/systemd/journald.conf.d/tests.conf", "[Journal]\nSystemMaxUse=2G\nForwardToSyslog=yes\n")
+        m.write("/etc/systemd/journald.conf.d/tests.conf", "[Journal]\nSystemMaxUse=1G\nSystemMaxFileSize=64M\nForwardToSyslog=yes\n")
         m.sh("systemctl restart systemd-journald")
         yield m
     finally:

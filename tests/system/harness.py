@@ -137,7 +137,9 @@ class Machine:
         that no filesystem of the real machine is mounted inside and comes to be watched."""
         with tempfile.TemporaryDirectory() as stage:
             stage_install(self.build, stage)
-            packed = subprocess.run(["tar", "-C", stage, "-c", "."], stdout=subprocess.PIPE, check=True).stdout
+            # by their names: with "." the stage's own mode would become that of "/"
+            packed = subprocess.run(["tar", "-C", stage, "-c", *os.listdir(stage)], stdout=subprocess.PIPE,
+                                    check=True).stdout
         # keep links: /lib is one on a merged /usr
         self.sh("tar -C / -x --no-same-owner --keep-directory-symlink -p", data=packed)
         self.sh("journalctl --update-catalog; systemctl daemon-reload")
@@ -238,8 +240,9 @@ class Machine:
         text = self.sh(f"journalctl --sync; journalctl -q -n 1 --show-cursor -o cat {mark}").out
         return text.rsplit("-- cursor: ", 1)[1].strip(), mark
 
-    def journal(self, since=None, *matches, sync=True):
-        """The records after a place that fit all matches ("FIELD=value")."""
+    def journal(self, since=None, *matches, sync=True, fields=None):
+        """The records after a place that fit all matches ("FIELD=value"); with
+        fields only these of each: a storm's records are many."""
         if sync:
             self.sh(["journalctl", "--sync"])
         after = []
@@ -247,6 +250,8 @@ class Machine:
             after = [f"--after-cursor={since[0]}"]
             # journalctl passes over one more match than it should when the cursor's record is none
             matches = [*matches, "+", since[1]] if matches else []
+        if fields:
+            after.append("--output-fields=" + ",".join(fields))
         text = self.sh(["journalctl", "-q", "--no-pager", "--all", "-o", "json", *after, *matches], timeout=300).out
         return [Record(json.loads(line)) for line in text.splitlines()]
 

@@ -56,8 +56,11 @@ for i in range(100):
             assert r["path"] in true_paths, f"no such path was ever there: {r}"
         else:
             assert r["name"] and r["device"], f"neither a path nor what is known of it: {r}"
-    deleted = {r["path"] for r in records if "delete" in r.events and "path" in r}
-    assert deleted == true_paths, sorted(true_paths - deleted)[:5]
+    deleted = [r for r in records if "delete" in r.events]
+    whole = {r["path"] for r in deleted if "path" in r}
+    assert len(deleted) == len(true_paths) and len(whole) == len([r for r in deleted if "path" in r])
+    # a directory that went between two readings of the queue has no path any more; that is rare
+    assert len(whole) > 0.9 * len(true_paths), sorted(true_paths - whole)[:5]
 
 
 # incron 32, wazuh 3998: a bad rule repeats its error for ever

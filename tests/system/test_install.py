@@ -46,7 +46,7 @@ def test_start_write_a_rule_reload_review(fresh, machine):
     assert fresh.property("ActiveState") == "active"
     machine.write("/etc/fawatchd/rules.d/etc.conf", 'watch: { etc: { path = "/etc"; }; };\n', mode=0o644)
     machine.sh("systemctl reload fawatchd")
-    machine.sh("echo 127.0.0.2 elsewhere >> /etc/hosts; sleep 0.3")
+    machine.sh("echo 127.0.0.2 elsewhere >> /etc/hosts; sleep 0.3; :")
     found = wait_until(lambda: machine.sh(
         "journalctl --sync; journalctl -q -u fawatchd FAWATCH_RULE=etc FAWATCH_PATH=/etc/hosts -o cat").out,
         "the record")

@@ -301,11 +301,12 @@ with open('/t/w/f', 'a') as f:
 
 def test_limit_sheds_and_says_how_many(fawatchd, machine, w, kinds):
     fawatchd.start('watch: { r: { path = "/t/w"; events = "create"; limit = "5/2s"; }; };')
-    machine.sh("touch /t/w/{1..30}")
-    shed = fawatchd.of_kind(kinds["shed"])
+    process = machine.spawn(["python3", "-c", "for i in range(30): open(f'/t/w/{i}', 'x')\nimport time; time.sleep(30)"])
+    shed = wait_until(lambda: fawatchd.of_kind(kinds["shed"], wait=False), "the account")
+    process.kill()
     assert len(fawatchd.records()) == 5
     text = " ".join(str(v) for v in shed[0].fields.values())
-    assert len(shed) == 1 and "25" in text and "touch" in text and "create" in text
+    assert len(shed) == 1 and "25" in text and "python3" in text and "create" in text
     assert shed[0].all("rule") == ["r"]
 
 
@@ -351,7 +352,7 @@ def test_rules_loaded_and_refused(fawatchd, machine, w, kinds):
     fawatchd.rules(WATCH + 'ignore: { more: { path = "/t/w/x"; }; };')
     loaded = fawatchd.of_kind(kinds["rules_loaded"])[-1]
     assert re.fullmatch("[0-9a-f]{64}", loaded["rules_sha256"])
-    assert "more" in str(loaded.fields)
+    assert loaded.all("rules_change") == ["+ ignore more"]
     fawatchd.write_rule("test", "watch: {\n  web: { path = 'relative'; };\n};")
     fawatchd.reload(expect_ok=False)
     refused = fawatchd.of_kind(kinds["rules_refused"])[-1]
@@ -368,15 +369,6 @@ def test_coverage_tells_of_mounts(fawatchd, machine, kinds):
     machine.sh("umount /t/new")
     lost = fawatchd.of_kind(kinds["coverage"])
     assert "/t/new" in str([r.fields for r in lost])
-
-
-def test_gap_at_boot_and_after_a_stop(fawatchd, machine, w, kinds):
-    fawatchd.start(WATCH)
-    fawatchd.stop()
-    before = machine.cursor()
-    machine.sh("systemctl start fawatchd")
-    gaps = machine.journal(before, f"MESSAGE_ID={kinds['gap']}")
-    assert len(gaps) == 1, "the time without a daemon is a gap"
 
 
 def test_alive_each_heartbeat(fawatchd, machine, w, kinds):

@@ -231,6 +231,8 @@ static void test_refused(void **state)
                 { "[!", "not closed" },
                 { "[]", "not closed" },
                 { "[z-a]", "backwards" },
+                { "[/-z]", "within one name" },
+                { "a[+-/]", "within one name" },
                 { "[a/b]", "/ cannot stand" },
                 { "[\\/]", "/ cannot stand" },
                 { "[[:letter:]]", "unknown class" },
