@@ -105,10 +105,10 @@ def test_stopped_reader_of_an_observer(machine, w):
     process = machine.spawn("exec fawatchd --log=stdout --watch=/t/w 1<>/run/observer.fifo", stderr=-1)
     try:
         ready(machine)
-        machine.python("for i in range(3000): open(f'/t/w/x{i}', 'w').close()")
-        wait_until(lambda: machine.sh("grep -c /t/w/x /run/observer.out", check=False).out.strip() == "6000" or
+        machine.python("for i in range(1000): open(f'/t/w/x{i}', 'w').close()")
+        wait_until(lambda: machine.sh("grep -c /t/w/x /run/observer.out", check=False).out.strip() == "2000" or
                    len({line for line in machine.sh("grep -o '/t/w/x[0-9]*' /run/observer.out | sort -u",
-                                                    check=False).out.split()}) == 3000, "all of it", 40)
+                                                    check=False).out.split()}) == 1000, "all of it", 40)
     finally:
         machine.sh("pkill -TERM -f 'fawatchd --log=stdou[t]' || true; rm -f /run/observer.fifo")
         process.wait(timeout=10)
