@@ -43,28 +43,17 @@ static void armed_free(struct armed *a)
         free(a);
 }
 
-static void forget_all(struct until *u)
+void until_free(struct until *u)
 {
+        if (!u)
+                return;
         while (u->armed) {
                 struct armed *next = u->armed->next;
 
                 armed_free(u->armed);
                 u->armed = next;
         }
-}
-
-void until_free(struct until *u)
-{
-        if (!u)
-                return;
-        forget_all(u);
         free(u);
-}
-
-void until_set_marks(struct until *u, struct marks *marks)
-{
-        forget_all(u);
-        u->params.marks = marks;
 }
 
 /* ---- calls ---- */
