@@ -350,6 +350,26 @@ static void published(void *userdata, const char *record, size_t len)
 
 /* ---- start ---- */
 
+static int open_ignores(struct street *s, const struct generation *g)
+{
+        const struct learn_params learn = {
+                .counters = &s->counters,
+                .resolver = s->resolver,
+                .marks = s->marks,
+                .monotonic_usec = daemon_monotonic_usec,
+                .file_usec = file_usec,
+                .max_marks = (size_t)g->settings->max_directory_marks,
+                .evictable = g->world->kernel.evictable,
+        };
+        int r = learn_new(&learn, &s->learn);
+        if (r < 0)
+                return r;
+        const struct until_params until = {
+                .counters = &s->counters, .resolver = s->resolver, .marks = s->marks,
+        };
+        return until_new(&until, &s->until);
+}
+
 static int open_street(struct daemon *d)
 {
         struct street *s = &d->street;
@@ -386,22 +406,7 @@ static int open_street(struct daemon *d)
                 return -errno;
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
-        const struct learn_params learn = {
-                .counters = &s->counters,
-                .resolver = s->resolver,
-                .marks = s->marks,
-                .monotonic_usec = daemon_monotonic_usec,
-                .file_usec = file_usec,
-                .max_marks = (size_t)g->settings->max_directory_marks,
-                .evictable = g->world->kernel.evictable,
-        };
-        r = learn_new(&learn, &s->learn);
-        if (r < 0)
-                return r;
-        const struct until_params until = {
-                .counters = &s->counters, .resolver = s->resolver, .marks = s->marks,
-        };
-        r = until_new(&until, &s->until);
+        r = open_ignores(s, g);
         if (r < 0)
                 return r;
         const struct pipeline_params pipeline = {
