@@ -8,4 +8,4 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 [ "$(id -u)" -eq 0 ] || { echo 'bench/daemon.sh: needs root, to boot a systemd' >&2; exit 77; }
 [ -x "$PWD/fawatchd" ] || { echo 'bench/daemon.sh: run it in the build folder' >&2; exit 2; }
 exec "$top/tests/boot-systemd" run -b "$PWD:/build" -b "$top/bench:/bench" \
-    python3 /bench/daemon.py "${1:-full}"
+    python3 -u /bench/daemon.py "${1:-full}"
