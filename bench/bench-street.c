@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/fanotify.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,14 +25,15 @@
 
 #include "generation.h"
 #include "pipeline.h"
+#include "spool.h"
 #include "world_collect.h"
 
-#define RULES 100
-#define DIRS 1000
+#define RULES  100
+#define DIRS   1000
 #define EVENTS 8000
 #define ROUNDS 7
 #define PASSES 40 /* of the bytes, a round */
-#define FILES 40000
+#define FILES  40000
 
 static double now(void)
 {
@@ -63,6 +65,7 @@ struct street {
         struct resolver *resolver;
         struct attributor *attributor;
         struct pipeline *pipeline;
+        struct spool *spool; /* NULL: windows in memory of its own */
 };
 
 static struct rules *make_rules(void)
@@ -95,6 +98,7 @@ static void open_street(struct street *s, struct rules *rules, struct world *wor
                 .counters = &s->counters,
                 .resolver = s->resolver,
                 .attributor = s->attributor,
+                .spool = s->spool,
                 .realtime_usec = realtime_usec,
         };
         if ((r = pipeline_new(&params, &s->pipeline)) < 0)
@@ -122,11 +126,17 @@ static void expect_unwanted(const struct street *s, uint64_t read)
 
 /* ---- from memory ---- */
 
-#define FSID UINT64_C(0x1234)
+#define FSID       UINT64_C(0x1234)
 #define HANDLE_LEN 12u
 
-static void put(struct strbuf *b, const void *p, size_t len) { strbuf_add(b, p, len); }
-static void put32(struct strbuf *b, uint32_t v) { put(b, &v, sizeof(v)); }
+static void put(struct strbuf *b, const void *p, size_t len)
+{
+        strbuf_add(b, p, len);
+}
+static void put32(struct strbuf *b, uint32_t v)
+{
+        put(b, &v, sizeof(v));
+}
 
 static void handle_bytes(uint32_t number, uint8_t bytes[static HANDLE_LEN])
 {
@@ -281,6 +291,15 @@ static void place_mark(struct fan_group *g)
                 die("mark", r);
 }
 
+/* Of this thread alone: other work on the machine does not count. */
+static double cpu_now(void)
+{
+        struct timespec t;
+
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 static double read_rounds(struct street *s, struct fan_group *g)
 {
         int told, done, r;
@@ -291,13 +310,13 @@ static double read_rounds(struct street *s, struct fan_group *g)
         for (int round = 0; round < ROUNDS; round++) {
                 if (write(told, "x", 1) != 1 || read(done, &byte, 1) != 1)
                         die("maker", EIO);
-                double begin = now();
+                double begin = cpu_now();
 
                 while ((r = pipeline_dispatch(s->pipeline, g)) == 1)
                         ;
                 if (r < 0)
                         die("dispatch", r);
-                best = MAX_OF(best, FILES / (now() - begin));
+                best = MAX_OF(best, FILES / (cpu_now() - begin));
         }
         (void)close(told);
         (void)waitpid(pid, NULL, 0);
@@ -305,14 +324,9 @@ static double read_rounds(struct street *s, struct fan_group *g)
         return best;
 }
 
-static double from_kernel(void)
+static void prepare_place(void)
 {
-        const struct group_key key = { .kind = GROUP_MAIN };
-        struct street s = {};
-        struct rules *rules;
-        struct world *world;
-        struct fan_group *g;
-        char path[32], *error = NULL;
+        char path[32];
 
         if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
             mount("bench", "/mnt", "tmpfs", 0, NULL) < 0)
@@ -322,6 +336,49 @@ static double from_kernel(void)
                 if (mkdir(path, 0755) < 0)
                         die(path, errno);
         }
+}
+
+static void remove_files(void)
+{
+        char path[64];
+
+        for (int round = 0; round < ROUNDS; round++)
+                for (int i = 0; i < FILES; i++) {
+                        (void)snprintf(path, sizeof(path), "/mnt/d%d/f%d-%d", i % 100, round, i);
+                        (void)unlink(path);
+                }
+}
+
+/* As in the service: in a file of memory that outlives the process. */
+static struct spool *make_spool(void)
+{
+        size_t size = spool_area_size(1024 * 1024, PIPELINE_WINDOW_BYTES);
+        int fd = memfd_create("bench", MFD_CLOEXEC);
+        struct spool *spool;
+
+        if (fd < 0 || fallocate(fd, 0, 0, (off_t)size) < 0)
+                die("memfd", errno);
+        void *area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (area == MAP_FAILED)
+                die("mmap", errno);
+        (void)close(fd);
+        spool_format(area, 1024 * 1024, PIPELINE_WINDOW_BYTES, "");
+        int r = spool_attach(area, size, &spool);
+        if (r < 0)
+                die("spool", r);
+        return spool;
+}
+
+/* kept: read into a spool that a kill does not end. */
+static double from_kernel(bool kept)
+{
+        const struct group_key key = { .kind = GROUP_MAIN };
+        struct street s = {};
+        struct rules *rules;
+        struct world *world;
+        struct fan_group *g;
+        char *error = NULL;
+
         rules = make_rules();
         int r = world_collect(rules, MOUNTS_OWN, &world, &error);
         if (r < 0)
@@ -330,11 +387,14 @@ static double from_kernel(void)
         if (r < 0)
                 die("fanotify", r);
         place_mark(g);
+        s.spool = kept ? make_spool() : NULL;
         open_street(&s, rules, world);
         double best = read_rounds(&s, g);
         expect_unwanted(&s, (uint64_t)FILES * ROUNDS);
         close_street(&s);
+        spool_free(s.spool);
         fan_group_free(g);
+        remove_files();
         return best;
 }
 
@@ -348,9 +408,16 @@ int main(void)
                 (void)printf("with read: needs root\n");
                 return 0;
         }
-        double kernel = from_kernel();
+        prepare_place();
+        double kernel = 0, kept = 0;
+        for (int i = 0; i < 2; i++) { /* by turns: the machine is not always the same */
+                kernel = MAX_OF(kernel, from_kernel(false));
+                kept = MAX_OF(kept, from_kernel(true));
+        }
         (void)printf("with read and pidfds: %.2f million events/s (%.0f ns an event; wanted: 0.35)\n",
                      kernel / 1e6, 1e9 / kernel);
         (void)printf("userspace's share of the whole: %.2f\n", kernel / memory);
+        (void)printf("read into a spool that outlives the process: %.2f of that (wanted: 0.90)\n",
+                     kept / kernel);
         return 0;
 }

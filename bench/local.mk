@@ -6,7 +6,8 @@ benches = %D%/bench-journal %D%/bench-match %D%/bench-street %D%/bench-who
 EXTRA_PROGRAMS += $(benches)
 CLEANFILES += $(benches)
 EXTRA_DIST += %D%/daemon.py %D%/daemon.sh %D%/ignore.sh %D%/journal.sh %D%/who.sh %D%/who-count.py \
-	%D%/who-storm.c %D%/who-price.sh %D%/who-price.c
+	%D%/who-storm.c %D%/who-price.sh %D%/who-price.c \
+	%D%/restart.py %D%/restart.sh
 bench_bench_journal_LDADD = $(DAEMON_LIBS)
 bench_bench_match_LDADD = $(CORE_LIBS)
 bench_bench_street_LDADD = $(DAEMON_LIBS)

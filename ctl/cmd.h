@@ -40,6 +40,7 @@ enum exit_status cmd_explain(const struct invocation *i);
 enum exit_status cmd_coverage(const struct invocation *i);
 enum exit_status cmd_follow(const struct invocation *i);
 enum exit_status cmd_who(const struct invocation *i);
+enum exit_status cmd_verify(const struct invocation *i);
 
 /* Tells on standard error why the daemon gave no answer, and what to do. */
 enum exit_status explain_no_answer(int error);

@@ -82,6 +82,12 @@ static void print_wrongs(const json_t *s)
                 wrong(TONE_BAD, text,
                       "records wait: systemctl status systemd-journald.socket systemd-journald");
         }
+        if (streq(json_text(log, "journal"), "volatile"))
+                wrong(TONE_WARNING, "the journal is volatile: the next boot takes its records away",
+                      "mkdir -p /var/log/journal; systemctl restart systemd-journald");
+        else if (streq(json_text(log, "journal"), "none"))
+                wrong(TONE_BAD, "there is no journal on this machine: records are kept nowhere",
+                      "see Storage= in journald.conf(5)");
         if (json_number(counters, "events_overflow") > 0) {
                 snprintf(text, sizeof(text), "the kernel's queue overflowed (%llu times): events are missing",
                          number(counters, "events_overflow"));
@@ -144,7 +150,8 @@ static void print_flow(const json_t *s)
         printf("%llu made, %llu sent, %llu shed; last number %llu\n", number(counters, "records_made"),
                number(counters, "records_sent"), number(counters, "records_shed"), number(s, "seq"));
         label("log");
-        printf("%s, %llu records waiting (", json_text(log, "sink"), number(log, "waiting"));
+        printf("%s%s%s, %llu records waiting (", json_text(log, "sink"),
+               *json_text(log, "journal") ? " " : "", json_text(log, "journal"), number(log, "waiting"));
         print_size(json_number(log, "waiting_bytes"));
         printf(")\n");
         label("who");

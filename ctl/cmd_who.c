@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -165,12 +164,17 @@ static int match_names(struct search *s)
 static int search(struct search *s)
 {
         _cleanup_strbuf_ struct strbuf record = STRBUF_NULL;
-        uint64_t usec;
         int r = match_names(s);
 
         if (r < 0)
                 return r;
-        while ((r = journal_previous(s->journal, &record, &usec)) > 0 && usec >= s->since_usec) {
+        while ((r = journal_previous(s->journal)) > 0) {
+                uint64_t usec = journal_realtime(s->journal);
+
+                if (usec < s->since_usec)
+                        break;
+                if ((r = journal_record(s->journal, &record)) < 0)
+                        return r;
                 if (!field(record.data, record.len, "FAWATCH_EVENT").p ||
                     !concerns(s, record.data, record.len))
                         continue;
@@ -292,7 +296,7 @@ static int print_all(const struct search *s, bool json)
 
 static void tell_reach(struct search *s, bool since_given)
 {
-        uint64_t begin = journal_begin_usec(s->journal);
+        uint64_t begin = journal_oldest(s->journal);
         char when[TIME_SIZE];
 
         if (begin == 0) {
@@ -325,14 +329,6 @@ static void tell_rule(const struct invocation *i, const struct search *s)
         diag_done(&diag);
 }
 
-static uint64_t now_usec(void)
-{
-        struct timespec t;
-
-        clock_gettime(CLOCK_REALTIME, &t);
-        return (uint64_t)t.tv_sec * USEC_PER_SEC + (uint64_t)t.tv_nsec / NSEC_PER_USEC;
-}
-
 static enum exit_status begin(const struct invocation *i, struct search *s)
 {
         if (!i->file) {
@@ -343,7 +339,7 @@ static enum exit_status begin(const struct invocation *i, struct search *s)
                 complain("who %s: give an absolute path", i->file);
                 return STATUS_USAGE;
         }
-        if (i->since && !when_parse(i->since, now_usec(), &s->since_usec)) {
+        if (i->since && !when_parse(i->since, when_now_usec(), &s->since_usec)) {
                 complain("--since=%s: give a time (2026-05-01 12:00), today, yesterday, or how long ago (2h)",
                          i->since);
                 return STATUS_USAGE;

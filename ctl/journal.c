@@ -6,9 +6,17 @@
 
 #include "record.h"
 
+/* As many fields may be looked at of one record. */
+#define MAX_FIELDS 16
+
 struct journal {
         sd_journal *j;
-        char *cursor; /* of the last record given, NULL at the beginning */
+        char *place;   /* the record we stood at when the matches changed, until the next move */
+        struct value { /* copied: sd_journal_get_data() keeps one at a time */
+                const char *name;
+                char *text;
+                size_t cap;
+        } values[MAX_FIELDS];
 };
 
 int journal_open(struct journal **ret)
@@ -17,10 +25,13 @@ int journal_open(struct journal **ret)
 
         if (!j)
                 return -ENOMEM;
-        int r = sd_journal_open(&j->j, SD_JOURNAL_LOCAL_ONLY);
+        int r = sd_journal_open(&j->j, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
+        if (r >= 0)
+                r = sd_journal_set_data_threshold(j->j, 0); /* values whole */
+        if (r >= 0)
+                r = sd_journal_add_match(j->j, "SYSLOG_IDENTIFIER=fawatchd", 0);
         if (r < 0)
                 return r;
-        (void)sd_journal_set_data_threshold(j->j, 0); /* values whole */
         *ret = STEAL(j);
         return 0;
 }
@@ -29,10 +40,14 @@ void journal_close(struct journal *j)
 {
         if (!j)
                 return;
+        for (size_t i = 0; i < ELEMENTSOF(j->values); i++)
+                free(j->values[i].text);
+        free(j->place);
         sd_journal_close(j->j);
-        free(j->cursor);
         free(j);
 }
+
+/* ---- which records ---- */
 
 static int match(struct journal *j, const char *field, const char *value)
 {
@@ -74,6 +89,10 @@ int journal_match_paths(struct journal *j, const char *const *paths, size_t n)
 {
         int r;
 
+        free(STEAL(j->place));
+        r = sd_journal_get_cursor(j->j, &j->place);
+        if (r < 0 && r != -EADDRNOTAVAIL)
+                return r;
         sd_journal_flush_matches(j->j);
         for (size_t i = 0; i < n; i++)
                 if ((r = match_or(j, "FAWATCH_UNDER", paths[i])) < 0 ||
@@ -85,11 +104,96 @@ int journal_match_paths(struct journal *j, const char *const *paths, size_t n)
         if ((r = sd_journal_add_conjunction(j->j)) < 0 || (r = match(j, "_UID", "0")) < 0 ||
             (r = match(j, "SYSLOG_IDENTIFIER", "fawatchd")) < 0)
                 return r;
-        return j->cursor ? sd_journal_seek_cursor(j->j, j->cursor) : sd_journal_seek_tail(j->j);
+        return j->place ? sd_journal_seek_cursor(j->j, j->place) : sd_journal_seek_tail(j->j);
+}
+
+/* ---- moving ---- */
+
+int journal_seek(struct journal *j, uint64_t realtime_usec)
+{
+        free(STEAL(j->place));
+        return sd_journal_seek_realtime_usec(j->j, realtime_usec);
+}
+
+typedef int (*move_fn)(sd_journal *);
+
+/* After sd_journal_seek_cursor() the place itself comes first, if it still matches. */
+static int move(struct journal *j, move_fn step)
+{
+        int r = step(j->j);
+
+        if (r > 0 && j->place && sd_journal_test_cursor(j->j, j->place) > 0)
+                r = step(j->j);
+        free(STEAL(j->place));
+        return r;
+}
+
+int journal_next(struct journal *j)
+{
+        return move(j, sd_journal_next);
+}
+
+int journal_previous(struct journal *j)
+{
+        return move(j, sd_journal_previous);
+}
+
+int journal_wait(struct journal *j, uint64_t usec)
+{
+        return sd_journal_wait(j->j, usec);
+}
+
+/* ---- the record ---- */
+
+uint64_t journal_realtime(struct journal *j)
+{
+        uint64_t usec;
+
+        return sd_journal_get_realtime_usec(j->j, &usec) < 0 ? 0 : usec;
+}
+
+static struct value *value_of(struct journal *j, const char *name)
+{
+        for (size_t i = 0; i < ELEMENTSOF(j->values); i++) {
+                struct value *v = &j->values[i];
+
+                if (!v->name)
+                        v->name = name;
+                if (v->name == name || streq(v->name, name))
+                        return v;
+        }
+        return NULL;
+}
+
+const char *journal_field(struct journal *j, const char *name)
+{
+        struct value *v = value_of(j, name);
+        const void *data;
+        size_t len, skip = strlen(name) + 1;
+
+        if (!v || sd_journal_get_data(j->j, name, &data, &len) < 0 || len < skip)
+                return "";
+        len -= skip;
+        if (v->cap <= len) {
+                char *text = realloc(v->text, len + 1);
+
+                if (!text)
+                        return "";
+                v->text = text;
+                v->cap = len + 1;
+        }
+        memcpy(v->text, (const char *)data + skip, len);
+        v->text[len] = '\0';
+        return v->text;
+}
+
+uint64_t journal_number(struct journal *j, const char *name)
+{
+        return strtoull(journal_field(j, name), NULL, 10);
 }
 
 /* What fawatchd wrote, without what journald added. */
-static bool is_ours(const char *field, size_t len)
+static bool is_written_by_us(const char *field, size_t len)
 {
         static const char *const names[] = { "FAWATCH_", "MESSAGE", "PRIORITY=", "SYSLOG_",
                                              "OBJECT_SYSTEMD_UNIT=" };
@@ -100,7 +204,7 @@ static bool is_ours(const char *field, size_t len)
         return false;
 }
 
-static int copy_record(struct journal *j, struct strbuf *record)
+int journal_record(struct journal *j, struct strbuf *record)
 {
         const void *data;
         size_t len;
@@ -112,7 +216,7 @@ static int copy_record(struct journal *j, struct strbuf *record)
                 const char *field = data, *equals = memchr(data, '=', len);
                 char name[65] = {};
 
-                if (!equals || (size_t)(equals - field) >= sizeof(name) || !is_ours(field, len))
+                if (!equals || (size_t)(equals - field) >= sizeof(name) || !is_written_by_us(field, len))
                         continue;
                 memcpy(name, field, (size_t)(equals - field));
                 record_field(record, name, equals + 1, len - (size_t)(equals + 1 - field));
@@ -120,29 +224,9 @@ static int copy_record(struct journal *j, struct strbuf *record)
         return r < 0 ? r : strbuf_failed(record) ? -ENOMEM : 0;
 }
 
-int journal_previous(struct journal *j, struct strbuf *record, uint64_t *ret_usec)
+uint64_t journal_oldest(struct journal *j)
 {
-        int r = sd_journal_previous(j->j);
+        uint64_t from, to;
 
-        /* after a new match the place itself may come again */
-        if (r > 0 && j->cursor && sd_journal_test_cursor(j->j, j->cursor) > 0)
-                r = sd_journal_previous(j->j);
-        if (r <= 0)
-                return r;
-        free(STEAL(j->cursor));
-        if ((r = sd_journal_get_cursor(j->j, &j->cursor)) < 0 ||
-            (r = sd_journal_get_realtime_usec(j->j, ret_usec)) < 0 || (r = copy_record(j, record)) < 0)
-                return r;
-        return 1;
-}
-
-uint64_t journal_begin_usec(struct journal *j)
-{
-        uint64_t usec;
-
-        sd_journal_flush_matches(j->j);
-        if (sd_journal_seek_head(j->j) < 0 || sd_journal_next(j->j) <= 0 ||
-            sd_journal_get_realtime_usec(j->j, &usec) < 0)
-                return 0;
-        return usec;
+        return sd_journal_get_cutoff_realtime_usec(j->j, &from, &to) > 0 ? from : 0;
 }

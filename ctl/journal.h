@@ -1,21 +1,36 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
-/* Records of the past, as journald keeps them: the newest first. */
+/* fawatchd's records in the journal of this machine, one after the other. */
 
 #include "strbuf.h"
 
 struct journal;
 
-/* Opens this machine's journal.  Returns 0 or -errno. */
+/* Opens it, before the first record.  Returns 0 or -errno. */
 int journal_open(struct journal **ret);
 void journal_close(struct journal *j);
 DEFINE_CLEANUP(struct journal, journal_close);
 
-/* From here on, records about one of these paths: at it, below it, or a rename of a
- * directory above it.  Keeps the place.  Returns 0 or -errno. */
+/* From here on only records about one of these paths, written by root: at it, below it,
+ * or a rename of a directory above it.  Keeps the place; without one, it is behind the
+ * newest.  Returns 0 or -errno. */
 int journal_match_paths(struct journal *j, const char *const *paths, size_t n);
-/* The next older record of an event, as in record.h.  Returns 1, 0 at the end, or -errno. */
-int journal_previous(struct journal *j, struct strbuf *record, uint64_t *ret_usec);
-/* When the oldest entry was written that the journal still has, of whomever; 0 = it has
- * none, or none that we may read. */
-uint64_t journal_begin_usec(struct journal *j);
+
+/* Before the first record at or after this time. */
+int journal_seek(struct journal *j, uint64_t realtime_usec);
+/* The next record, or the one before.  1, 0 at the end, or -errno. */
+int journal_next(struct journal *j);
+int journal_previous(struct journal *j);
+/* Waits for more, at most this long. */
+int journal_wait(struct journal *j, uint64_t usec);
+
+/* Of the record: when the journal took it; a field's first value, "" when absent
+ * (valid until the next call for the same name). */
+uint64_t journal_realtime(struct journal *j);
+const char *journal_field(struct journal *j, const char *name);
+uint64_t journal_number(struct journal *j, const char *name);
+/* All of it that fawatchd wrote, as in record.h.  Returns 0 or -errno. */
+int journal_record(struct journal *j, struct strbuf *record);
+
+/* When the journal begins, whoever wrote; 0 = it is empty, or we may not read it. */
+uint64_t journal_oldest(struct journal *j);

@@ -16,6 +16,7 @@ fawatchctl_SOURCES = \
 	%D%/cmd_reload.c \
 	%D%/cmd_rules.c \
 	%D%/cmd_status.c \
+	%D%/cmd_verify.c \
 	%D%/cmd_who.c \
 	%D%/edit_file.c %D%/edit_file.h \
 	%D%/edit_target.c %D%/edit_target.h \

@@ -72,6 +72,8 @@ static const struct command {
           "print events as they happen" },
         { "who",      OPT_SINCE | OPT_JSON | OPT_SOCKET, "PATH", cmd_who,
           "who changed this path, from the journal" },
+        { "verify",   OPT_SINCE | OPT_JSON | OPT_SOCKET, NULL, cmd_verify,
+          "was the watch complete: every number is in the journal, or told" },
 };
 /* clang-format on */
 
@@ -178,11 +180,11 @@ static enum exit_status take_option(struct parsed *p, int bit, const char *argum
         case OPT_PATH:
                 p->paths[p->i.n_paths++] = argument;
                 break;
-        case OPT_SOCKET:
-                p->i.socket = argument;
-                break;
         case OPT_SINCE:
                 p->i.since = argument;
+                break;
+        case OPT_SOCKET:
+                p->i.socket = argument;
                 break;
         case OPT_HELP:
         case OPT_VERSION:

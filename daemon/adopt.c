@@ -119,8 +119,11 @@ static void count_queue(struct pipeline *p)
 {
         size_t done = p->n_judged + 1; /* with the one that is being judged */
         size_t current = p->current->n_events > done ? p->current->n_events - done : 0;
+        uint64_t queued = 0, bytes;
 
-        p->adopt->left = current + p->next->n_events + (p->group ? fan_group_waiting(p->group) : 0);
+        if (p->group)
+                (void)fan_group_queued(p->group, &queued, &bytes);
+        p->adopt->left = current + p->next->n_events + (size_t)queued;
 }
 
 static size_t key_of(const struct fan_handle *dir, const char *name, size_t len, uint8_t key[static KEY_MAX])

@@ -13,6 +13,7 @@ const char *rules_from_name(enum rules_from from)
                 [RULES_ONE_FILE] = "file",
                 [RULES_AD_HOC] = "ad-hoc",
                 [RULES_SAVED] = "last good",
+                [RULES_KEPT] = "last good, kept over the restart",
         };
         return names[from];
 }
@@ -106,6 +107,7 @@ static int read_rules(const struct options *o, enum rules_from from, struct diag
         case RULES_AD_HOC:
                 return ad_hoc_rules(o, ret);
         case RULES_SAVED:
+        case RULES_KEPT: /* never read from files */
                 break;
         }
         _cleanup_free_ char *path = state_rules_path();

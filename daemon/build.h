@@ -16,6 +16,7 @@ enum rules_from {
         RULES_ONE_FILE,  /* --rules=FILE */
         RULES_AD_HOC,    /* --watch=PATH */
         RULES_SAVED,     /* the last good ones, since the files are bad */
+        RULES_KEPT,      /* those of the process before, since its events are judged by them */
 };
 const char *rules_from_name(enum rules_from from); /* "files", "file", "ad-hoc", "last good" */
 

@@ -100,6 +100,8 @@ static json_t *status_log(const struct daemon *d)
         bool away = reporter_sink_away(d->street.reporter, &error);
         json_t *o = json_object();
         json_set(o, "sink", json_string(d->options->log_stdout ? "stdout" : "journal"));
+        if (!d->options->log_stdout)
+                json_set(o, "journal", json_string(sink_journal_place()));
         json_set(o, "waiting", json_of_number(waiting));
         json_set(o, "waiting_bytes", json_of_number(bytes));
         json_set(o, "away", away ? json_of_error(error) : json_null());

@@ -7,16 +7,18 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <systemd/sd-event.h>
-#include <systemd/sd-id128.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "control_json.h"
 #include "daemon.h"
+#include "gaps.h"
 #include "loader.h"
 #include "log.h"
 #include "notes.h"
@@ -26,9 +28,14 @@
 #define CACHED_DIRECTORIES 8192
 #define CACHED_PROCESSES   1024
 /* Shares of TimeoutStopSec=: what is still queued, then what still waits for the log. */
-#define STOP_READ_USEC       (3 * USEC_PER_SEC)
-#define STOP_SEND_USEC       (5 * USEC_PER_SEC)
+#define STOP_READ_USEC       (8 * USEC_PER_SEC)
+#define STOP_SEND_USEC       (3 * USEC_PER_SEC)
+#define STOP_POLL_MSEC       20
+/* Windows of each group that are read before it is replaced. */
+#define RENEW_ROUNDS 64
 #define STATUS_INTERVAL_USEC USEC_PER_SEC
+/* While the log has no room for what a scan finds. */
+#define RECOVERY_PAUSE_USEC (50 * USEC_PER_MSEC)
 /* The loop's own default of 250 ms would show in every window that closes. */
 #define DEADLINE_ACCURACY_USEC (10 * USEC_PER_MSEC)
 /* The kernel makes at most fs.fanotify.max_user_groups (128) for a user. */
@@ -41,6 +48,9 @@ struct loop {
         sd_event_source *sink;     /* while the sink is full */
         sd_event_source *deadline; /* the reporter's next thing to do */
         sd_event_source *heartbeat;
+        sd_event_source *recovery; /* more was found than the log has room for */
+        sd_event_source *watchdog;
+        uint64_t watchdog_usec, watchdog_rounds;
         sd_event_source *status; /* armed only after activity */
         uint64_t status_usec;    /* monotonic, of the last status */
         int ignores_error;       /* positive errno that was logged, 0 = none is in the way */
@@ -75,6 +85,7 @@ static void write_status(struct daemon *d)
         _cleanup_strbuf_ struct strbuf line = STRBUF_NULL;
 
         d->loop->status_usec = daemon_monotonic_usec();
+        notes_stuck(d);
         notes_status_line(d, &line);
         notify_status(strbuf_str(&line));
         if (!d->runtime)
@@ -167,6 +178,7 @@ static int on_heartbeat(sd_event_source *s, uint64_t usec, void *userdata)
 {
         struct daemon *d = userdata;
         notes_alive(d);
+        heritage_sign_of_life(d, false);
         after_events(d);
         daemon_publish_status(d, true);
         (void)sd_event_source_set_time_relative(s, d->generation->settings->heartbeat_usec);
@@ -216,6 +228,8 @@ static int on_group(sd_event_source *s, int fd, uint32_t revents, void *userdata
                 return sd_event_exit(d->loop->event, EXIT_TROUBLE);
         }
         watch_ignores(d);
+        if (r == 1 || pipeline_shedding(d->street.pipeline) > 0)
+                gaps_watch_queue(d);
         after_events(d);
         daemon_publish_status(d, false);
         return 0;
@@ -246,6 +260,71 @@ void daemon_groups_changed(struct daemon *d)
                                                                         ? SD_EVENT_ONESHOT
                                                                         : SD_EVENT_OFF);
         after_events(d);
+}
+
+/* ---- gaps ---- */
+
+static void lost(void *userdata, uint64_t from_usec)
+{
+        gaps_recover(userdata, from_usec);
+}
+
+static void take_found(struct daemon *d)
+{
+        sd_event_source *s = d->loop->recovery;
+
+        if (gaps_take(d)) {
+                (void)sd_event_source_set_time_relative(s, RECOVERY_PAUSE_USEC);
+                (void)sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+        }
+        after_events(d);
+}
+
+static int on_found(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+        struct daemon *d = userdata;
+        eventfd_t count;
+
+        (void)eventfd_read(fd, &count);
+        take_found(d);
+        return 0;
+}
+
+static int on_recovery(sd_event_source *s, uint64_t usec, void *userdata)
+{
+        take_found(userdata);
+        return 0;
+}
+
+/* ---- the watchdog ---- */
+
+/* The loop turns, but does the street move?  Something waits, and nothing was judged since
+ * the last time: then the manager is to end this. */
+static bool street_moves(struct daemon *d)
+{
+        struct fan_group *const *groups;
+        size_t n = marks_groups(d->street.marks, &groups);
+        uint64_t rounds = pipeline_rounds(d->street.pipeline), before = d->loop->watchdog_rounds;
+
+        d->loop->watchdog_rounds = rounds;
+        for (size_t i = 0; i < n && rounds == before; i++) {
+                struct pollfd p = { .fd = fan_group_fd(groups[i]), .events = POLLIN };
+
+                if (poll(&p, 1, 0) > 0)
+                        return false;
+        }
+        return true;
+}
+
+static int on_watchdog(sd_event_source *s, uint64_t usec, void *userdata)
+{
+        struct daemon *d = userdata;
+
+        if (street_moves(d))
+                notify_watchdog();
+        (void)sd_event_source_set_time_relative(s, d->loop->watchdog_usec / 4);
+        (void)sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+        return 0;
 }
 
 /* ---- what asks for a new generation ---- */
@@ -384,6 +463,7 @@ static int open_street(struct daemon *d)
         const struct reporter_params reporter = {
                 .counters = &s->counters,
                 .sink = sink,
+                .spool = d->heritage.spool.spool,
                 .stream = d->stream,
                 .realtime_usec = daemon_realtime_usec,
                 .monotonic_usec = daemon_monotonic_usec,
@@ -417,9 +497,11 @@ static int open_street(struct daemon *d)
                 .attributor = s->attributor,
                 .reporter = s->reporter,
                 .names = s->names,
+                .spool = d->heritage.spool.spool,
                 .max_events = (size_t)files.rlim_cur / 2,
                 .realtime_usec = daemon_realtime_usec,
                 .world_changed = world_changed,
+                .lost = lost,
                 .userdata = d,
         };
         return pipeline_new(&pipeline, &s->pipeline);
@@ -430,7 +512,12 @@ static int open_marks(struct daemon *d)
         const struct marks_params params = {
                 .kernel = &d->generation->world->kernel,
                 .queue_unlimited = d->generation->settings->queue_unlimited,
+                .adopted = d->heritage.groups,
+                .n_adopted = d->heritage.n_groups,
+                .group_changed = heritage_group_changed,
+                .userdata = d,
         };
+        d->heritage.n_groups = 0;
         int r = marks_new(&params, &d->street.marks);
         if (r == -ENOSYS)
                 log_message(LOG_ERR, "this kernel has no fanotify (CONFIG_FANOTIFY)");
@@ -438,6 +525,48 @@ static int open_marks(struct daemon *d)
                 log_message(LOG_ERR, "no more fanotify groups for this user (fs.fanotify.max_user_groups)");
         else if (r < 0)
                 log_message(LOG_ERR, "fanotify_init: %s", strerrorname_np(-r));
+        return r;
+}
+
+/* One round over all groups.  True: a queue was not emptied. */
+static bool read_once(struct daemon *d)
+{
+        struct fan_group *const *groups;
+        size_t n = marks_groups(d->street.marks, &groups);
+        bool more = false;
+
+        for (size_t i = 0; i < n; i++)
+                more |= pipeline_dispatch(d->street.pipeline, groups[i]) == 1;
+        return more;
+}
+
+int daemon_renew_groups(struct daemon *d, const char *reason)
+{
+        struct marks *before = d->street.marks;
+        struct fan_group *const *groups;
+        size_t n = marks_groups(before, &groups);
+        struct reload_result result;
+        struct gap_note gap = { .kind = "store", .reason = reason };
+
+        for (unsigned i = 0; i < RENEW_ROUNDS && read_once(d); i++)
+                ;
+        gap.from_usec = daemon_realtime_usec();
+        for (size_t i = 0; i < n; i++)
+                heritage_group_changed(d, groups[i], false);
+        d->street.marks = NULL;
+        int r = open_marks(d);
+        if (r < 0) {
+                d->street.marks = before;
+                return r;
+        }
+        d->queues_since_ns = daemon_monotonic_usec() * NSEC_PER_USEC;
+        learn_set_marks(d->street.learn, d->street.marks);
+        until_set_marks(d->street.until, d->street.marks);
+        r = reload_apply(&d->street, NULL, d->generation, &result);
+        daemon_groups_changed(d);
+        marks_free(before);
+        gap.until_usec = daemon_realtime_usec();
+        gaps_note(d, &gap);
         return r;
 }
 
@@ -455,6 +584,9 @@ static int open_sources(struct daemon *d)
             (r = sd_event_add_io(e, NULL, mounts_monitor_fd(d->monitor), EPOLLIN, on_mounts, d)) < 0 ||
             (r = sd_event_add_time(e, &l->deadline, CLOCK_MONOTONIC, never, DEADLINE_ACCURACY_USEC,
                                    on_deadline, d)) < 0 ||
+            (r = sd_event_add_io(e, NULL, recovery_fd(d->recovery), EPOLLIN, on_found, d)) < 0 ||
+            (r = sd_event_add_time(e, &l->recovery, CLOCK_MONOTONIC, never, 0, on_recovery, d)) < 0 ||
+            (r = sd_event_add_time(e, &l->watchdog, CLOCK_MONOTONIC, never, 0, on_watchdog, d)) < 0 ||
             (r = sd_event_add_time(e, &l->status, CLOCK_MONOTONIC, never, 0, on_status, d)) < 0 ||
             (r = sd_event_add_time(e, &l->heartbeat, CLOCK_MONOTONIC, never, 0, on_heartbeat, d)) < 0)
                 return r;
@@ -477,23 +609,24 @@ static int open_loop(struct daemon *d)
 {
         int r;
         if ((r = sd_event_default(&d->loop->event)) < 0 || (r = worker_new(d, &d->worker)) < 0 ||
-            (r = mounts_monitor_new(&d->monitor)) < 0 || (r = open_sources(d)) < 0)
+            (r = recovery_new(&d->recovery)) < 0 || (r = mounts_monitor_new(&d->monitor)) < 0 ||
+            (r = open_sources(d)) < 0)
                 log_message(LOG_ERR, "the event loop cannot be set up: %s", strerror(-r));
         return r;
 }
 
 static int begin(struct daemon *d)
 {
-        sd_id128_t stream;
-        int r = sd_id128_randomize(&stream);
+        int r = d->runtime ? heritage_open(d) : 0;
         if (r < 0)
                 return EXIT_TROUBLE;
-        sd_id128_to_string(stream, d->stream);
         d->started_usec = daemon_realtime_usec();
 
         r = loader_first(d);
         if (r < 0)
                 return r == -ENOMEM ? EXIT_TROUBLE : EXIT_NO_RULES;
+        if (heritage_open_spool(d) < 0)
+                return EXIT_TROUBLE;
         r = open_marks(d);
         if (r < 0)
                 return r == -ENOSYS ? EXIT_NO_FANOTIFY : r == -EPERM ? EXIT_NOT_PERMITTED : EXIT_TROUBLE;
@@ -502,13 +635,18 @@ static int begin(struct daemon *d)
                 log_message(LOG_ERR, "the event street cannot be set up: %s", strerror(-r));
                 return EXIT_TROUBLE;
         }
-        d->queues_since_ns = daemon_monotonic_usec() * NSEC_PER_USEC;
+        if (!heritage_goes_on(&d->heritage)) /* else the queue is older than we are */
+                d->queues_since_ns = daemon_monotonic_usec() * NSEC_PER_USEC;
         if (open_loop(d) < 0 || loader_begin(d) < 0 || open_control(d) < 0)
                 return EXIT_TROUBLE;
         daemon_groups_changed(d);
-        (void)sd_event_set_watchdog(d->loop->event, true);
+        if (notify_watchdog_interval(&d->loop->watchdog_usec))
+                (void)on_watchdog(d->loop->watchdog, 0, d);
+        heritage_sign_of_life(d, false);
         daemon_publish_status(d, true);
-        daemon_reload_finished(d);
+        /* after a restart the files on the disk are still to be loaded: ready is when they are */
+        if (d->texts->from != RULES_KEPT)
+                daemon_reload_finished(d);
         return EXIT_FINE;
 }
 
@@ -540,27 +678,43 @@ static int check_place(struct daemon *d)
 
 /* ---- stop ---- */
 
+/*
+ * Nobody tells whether this is a stop or a restart: so the queue is read for as long as the
+ * log still has to take something, and what is left goes to the next process, if there
+ * is one.
+ */
 static void drain(struct daemon *d)
 {
-        struct fan_group *const *groups;
-        size_t n = marks_groups(d->street.marks, &groups);
         uint64_t until = daemon_monotonic_usec() + STOP_READ_USEC;
 
-        for (size_t i = 0; i < n; i++)
-                while (pipeline_dispatch(d->street.pipeline, groups[i]) == 1 &&
-                       daemon_monotonic_usec() < until)
-                        (void)reporter_flush(d->street.reporter);
+        while (daemon_monotonic_usec() < until) {
+                bool more = read_once(d), waits = reporter_flush(d->street.reporter);
+                int error;
+
+                if (!more && !waits)
+                        break;
+                if (reporter_sink_away(d->street.reporter, &error) && error == EPIPE)
+                        break;
+                if (!more) {
+                        struct pollfd sink = { .fd = reporter_poll_fd(d->street.reporter),
+                                               .events = POLLOUT };
+
+                        (void)poll(&sink, 1, STOP_POLL_MSEC);
+                }
+        }
 }
 
 static void stop(struct daemon *d)
 {
         notify_stopping();
         drain(d);
+        pipeline_set_shedding(d->street.pipeline, 0);
         notes_stopping(d);
         size_t left = reporter_drain(d->street.reporter, daemon_monotonic_usec() + STOP_SEND_USEC);
+        heritage_sign_of_life(d, true);
         if (left > 0)
-                log_message(LOG_ERR, "%zu records could not be written: the log did not take them in time",
-                            left);
+                log_message(LOG_ERR, "%zu records could not be written: the log did not take them in time%s",
+                            left, d->heritage.spool.spool ? "; after a restart they will be" : "");
 }
 
 static void street_done(struct street *s)
@@ -585,6 +739,8 @@ static void loop_done(struct loop *l)
         sd_event_source_disable_unref(l->deadline);
         sd_event_source_disable_unref(l->heartbeat);
         sd_event_source_disable_unref(l->status);
+        sd_event_source_disable_unref(l->recovery);
+        sd_event_source_disable_unref(l->watchdog);
         sd_event_unref(l->event);
 }
 
@@ -592,9 +748,11 @@ static void daemon_done(struct daemon *d)
 {
         control_free(d->control);
         worker_free(d->worker);
+        recovery_free(d->recovery);
         mounts_monitor_free(d->monitor);
         loop_done(d->loop);
         street_done(&d->street);
+        heritage_done(&d->heritage);
         generation_free(d->generation);
         build_texts_free(d->texts);
         loader_done(&d->loader);

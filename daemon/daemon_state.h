@@ -7,7 +7,9 @@
 
 #include "build.h"
 #include "control.h"
+#include "heritage.h"
 #include "mounts.h"
+#include "recover.h"
 #include "reload.h"
 #include "runtime.h"
 #include "worker.h"
@@ -43,6 +45,7 @@ struct daemon {
         struct build_texts *texts;     /* what it was made of */
         uint64_t generations;          /* numbers given */
         char stream[33];
+        struct heritage heritage;
         uint64_t started_usec;
         uint64_t queues_since_ns;      /* monotonic; no group is older.  0 once they are watched */
         struct loader loader;
@@ -50,6 +53,10 @@ struct daemon {
         struct runtime *runtime;       /* NULL for an observer beside the service */
         struct control *control;       /* NULL there too */
         struct mounts_monitor *monitor;
+        struct recovery *recovery;
+        bool stuck;                    /* a filesystem hangs, and that was said */
+        char stuck_where[256];
+        uint64_t queue_looked_usec;    /* monotonic */
         struct loop *loop;             /* daemon.c's own: event sources */
 };
 
@@ -57,6 +64,9 @@ uint64_t daemon_realtime_usec(void);
 uint64_t daemon_monotonic_usec(void);
 /* The groups may be others now: the loop must watch them. */
 void daemon_groups_changed(struct daemon *d);
+/* Makes all groups anew and places the marks of the generation in force: what happens
+ * meanwhile is not seen, and a gap record says so.  0 or -errno. */
+int daemon_renew_groups(struct daemon *d, const char *reason);
 /* A reload that was asked for is over, well or not: READY=1 again. */
 void daemon_reload_finished(struct daemon *d);
 /* STATUS= and the status file, at most once a second unless now. */

@@ -16,6 +16,8 @@
 
 /* How long a call on a filesystem that may hang is waited for. */
 #define MARK_TIMEOUT_USEC (2 * USEC_PER_SEC)
+/* Of the kernel's memory, an event with a name and two handles (measured; the slab rounds up). */
+#define QUEUED_EVENT_BYTES 160u
 
 struct fan_group {
         struct group_key key;
@@ -174,14 +176,6 @@ ssize_t fan_group_read(struct fan_group *g, void *buffer, size_t size)
         }
 }
 
-size_t fan_group_waiting(struct fan_group *g)
-{
-        int bytes = 0;
-
-        /* fanotify_ioctl() counts FAN_EVENT_METADATA_LEN for each event, whatever its records */
-        return ioctl(g->fd, FIONREAD, &bytes) == 0 && bytes > 0 ? (size_t)bytes / FAN_EVENT_METADATA_LEN : 0;
-}
-
 static int read_file(const char *path, struct strbuf *ret)
 {
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -204,20 +198,24 @@ static int read_file(const char *path, struct strbuf *ret)
         }
 }
 
-int fan_group_read_marks(struct fan_group *g, struct markset *ret)
+static int read_fdinfo(const struct fan_group *g, struct fdinfo *ret)
 {
         _cleanup_strbuf_ struct strbuf text = STRBUF_NULL;
         char path[48];
+        int r;
 
         (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", g->fd);
+        r = read_file(path, &text);
+        return r < 0 ? r : fdinfo_parse(strbuf_str(&text), text.len, &g->key, ret);
+}
+
+int fan_group_read_marks(struct fan_group *g, struct markset *ret)
+{
         /* A line lacks its handle while its filesystem is being unmounted or frozen. */
         for (unsigned attempt = 0; attempt < 3; attempt++) {
                 struct fdinfo info;
-                int r = read_file(path, &text);
+                int r = read_fdinfo(g, &info);
 
-                if (r < 0)
-                        return r;
-                r = fdinfo_parse(strbuf_str(&text), text.len, &g->key, &info);
                 if (r < 0)
                         return r;
                 if (info.n_unknown == 0) {
@@ -227,6 +225,39 @@ int fan_group_read_marks(struct fan_group *g, struct markset *ret)
                 fdinfo_done(&info);
         }
         return -EAGAIN;
+}
+
+int fan_group_adopt(const struct group_key *key, int fd, unsigned *ret_flags, struct fan_group **ret)
+{
+        _cleanup_(fan_group_freep) struct fan_group *g = malloc(sizeof(*g));
+        _cleanup_fdinfo_ struct fdinfo info = FDINFO_NULL;
+
+        if (!g) {
+                (void)close_fd(fd);
+                return -ENOMEM;
+        }
+        *g = (struct fan_group){ .key = *key, .fd = fd };
+
+        int r = read_fdinfo(g, &info);
+        if (r < 0)
+                return r;
+        if (info.init_flags == 0)
+                return -EBADMSG;
+        *ret_flags = info.init_flags;
+        *ret = STEAL(g);
+        return 0;
+}
+
+int fan_group_queued(struct fan_group *g, uint64_t *ret_events, uint64_t *ret_bytes)
+{
+        int size;
+
+        /* fanotify_ioctl() counts FAN_EVENT_METADATA_LEN for each event, whatever its records */
+        if (ioctl(g->fd, FIONREAD, &size) < 0)
+                return -errno;
+        *ret_events = (uint64_t)size / FAN_EVENT_METADATA_LEN;
+        *ret_bytes = *ret_events * QUEUED_EVENT_BYTES;
+        return 0;
 }
 
 /* --- rights --- */

@@ -15,6 +15,12 @@ struct fan_group;
  * without fanotify), -EMFILE (group limit), other negative errno. */
 int fan_group_open(const struct group_key *key, const struct kernel_abilities *kernel, bool queue_unlimited,
                    struct fan_group **ret);
+/*
+ * The group behind a descriptor from elsewhere (taken over, also on failure).
+ * *ret_flags: what it was made with.  Returns 0, -EBADMSG (it is no group), other
+ * negative errno.
+ */
+int fan_group_adopt(const struct group_key *key, int fd, unsigned *ret_flags, struct fan_group **ret);
 void fan_group_free(struct fan_group *g);
 DEFINE_CLEANUP(struct fan_group, fan_group_free);
 
@@ -32,8 +38,9 @@ int fan_group_mark(struct fan_group *g, const struct mark_op *op);
 int fan_group_mark_at(struct fan_group *g, const struct mark_op *op, int fd);
 /* Bytes read (≥ 1), 0 when the queue is empty, or a negative errno. */
 ssize_t fan_group_read(struct fan_group *g, void *buffer, size_t size);
-/* How many events wait.  The kernel walks the queue for it, under the lock that writers need: not often. */
-size_t fan_group_waiting(struct fan_group *g);
+/* What waits in the queue: events, and about the memory they take.  The kernel walks the queue
+ * for it, under the lock that writers need: not often.  Returns 0 or -errno. */
+int fan_group_queued(struct fan_group *g, uint64_t *ret_events, uint64_t *ret_bytes);
 /* The group's marks as /proc/self/fdinfo shows them.  Returns 0 or -errno. */
 int fan_group_read_marks(struct fan_group *g, struct markset *ret);
 /* For probing: fanotify_init(2) → a descriptor to close, and fanotify_mark(2)

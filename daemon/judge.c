@@ -465,6 +465,7 @@ static void hold(struct pipeline *p, const struct sight *s)
                 .fs_errno = s->e->has_error ? s->e->error : 0,
                 .fs_error_count = s->e->error_count,
                 .read_usec = p->current->read_usec,
+                .end = p->judged_end,
         };
         h->shown_at = keep_path(p, &h->shown);
         h->old_path_at = keep_path(p, &s->query.old_path);
@@ -484,6 +485,24 @@ static void hold(struct pipeline *p, const struct sight *s)
 }
 
 /* ---- one event ---- */
+
+/* The queue is too long, and this is not urgent.  Directories that come, go or move are
+ * looked at all the same: the paths of others hang on them. */
+static bool is_unread(struct pipeline *p, const struct fan_event *e)
+{
+        uint32_t events = vocab_from_fan(e->mask);
+
+        if (p->unread.level == 0 || (events & p->unread.kept) || (e->mask & (FAN_OPEN_EXEC | FAN_FS_ERROR)) ||
+            ((e->mask & FAN_ONDIR) && (e->mask & ~(uint64_t)(FAN_ACCESS | FAN_OPEN | FAN_CLOSE | FAN_ATTRIB |
+                                                             FAN_ONDIR))))
+                return false;
+        if (p->unread.count++ == 0)
+                p->unread.first_usec = p->current->read_usec;
+        p->unread.last_usec = p->current->read_usec;
+        p->unread.events |= events;
+        p->params.counters->events_unread++;
+        return true;
+}
 
 /* Nobody wants it: which of the counters says why. */
 static void count_unwanted(struct pipeline *p, const struct sight *s)
@@ -514,7 +533,7 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
                 settle_overflow(p);
                 return;
         }
-        if (e->pid == p->self) {
+        if (e->pid == p->self || (p->predecessor != 0 && e->pid == p->predecessor)) {
                 c->events_self++;
                 return;
         }
@@ -527,6 +546,8 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
                 learn_exec(p, &s, false);
                 return;
         }
+        if (is_unread(p, e))
+                return;
         look(p, &s);
         if (matcher_match(p->generation->matcher, &s.query, NULL, &p->hits) < 0) {
                 c->events_no_memory++;

@@ -159,6 +159,16 @@ void learn_free(struct learn *l)
         free(l);
 }
 
+void learn_set_marks(struct learn *l, struct marks *marks)
+{
+        const struct generation *g = l->generation;
+
+        l->generation = NULL; /* without one, nothing is taken off */
+        lru_clear(l->table);
+        l->generation = g;
+        l->params.marks = marks;
+}
+
 /* A new entry at this path; what hung there before was another object of that name. */
 struct learned *learn_enter(struct learn *l, const struct fan_handle *h, const struct match_path *path)
 {

@@ -36,6 +36,8 @@ DEFINE_CLEANUP(struct learn, learn_free);
 
 /* ---- generations ---- */
 
+/* Other groups, which have none of our marks: those of before are forgotten, not taken off. */
+void learn_set_marks(struct learn *l, struct marks *marks);
 /* Before `after` is in force: takes from each learned mark what its rules want, and all of it where its
  * settings or its filesystem's mark allow none. */
 void learn_correct(struct learn *l, const struct generation *after);

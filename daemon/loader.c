@@ -122,11 +122,32 @@ static void keep_result(struct daemon *d, struct build_result *result)
         result->diag = DIAG_NULL;
 }
 
+/* The rules that the events in the queue, and those that were read, are judged by.  The
+ * files come after them, as a reload. */
+static bool first_from_heritage(struct daemon *d)
+{
+        struct build_result result;
+
+        if (!heritage_goes_on(&d->heritage) || !d->heritage.texts)
+                return false;
+        bool good = build_run(d->options, RULES_KEPT, d->heritage.texts, &result) == 0;
+        if (good) {
+                result.texts = STEAL(d->heritage.texts);
+                keep_result(d, &result);
+        } else {
+                log_diag(&result.diag);
+        }
+        build_result_done(&result);
+        return good;
+}
+
 int loader_first(struct daemon *d)
 {
         struct build_result result;
         enum rules_from from = build_source(d->options);
 
+        if (first_from_heritage(d))
+                return 0;
         int r = build_run(d->options, from, NULL, &result);
         if (r == 0) {
                 keep_result(d, &result);
@@ -161,21 +182,31 @@ int loader_begin(struct daemon *d)
         const struct rules_diff all = { .added = rules->n_watches + rules->n_ignores };
         struct reload_result result;
 
-        d->generation->number = ++d->generations;
+        /* The same rules over a restart are the same generation. */
+        if (d->texts->from != RULES_KEPT || d->generations == 0)
+                d->generations++;
+        d->generation->number = d->generations;
         int r = reload_apply(&d->street, NULL, d->generation, &result);
         if (r < 0) {
                 log_message(LOG_ERR, "the first marks cannot be placed: %s", strerror(-r));
                 return r;
         }
         d->loader.loaded_usec = daemon_realtime_usec();
+        heritage_take(d);
+        heritage_keep_rules(d);
         notes_started(d);
         if (d->loader.rules_bad)
                 notes_refused(d, &d->loader.refusal, NULL);
-        notes_loaded(d, &all, NULL);
+        if (d->texts->from != RULES_KEPT)
+                notes_loaded(d, &all, NULL);
         reload_note_coverage(&d->street, NULL, d->generation);
         notes_verify(d);
         if (!d->loader.rules_bad)
                 save_rules(d);
+        if (d->texts->from == RULES_KEPT) {
+                const struct reload_request request = { .peer = { .comm = "restart" } };
+                loader_request(d, &request);
+        }
         return 0;
 }
 
@@ -270,6 +301,8 @@ static void take(struct daemon *d, struct build_result *built)
         reload_note_coverage(&d->street, before, d->generation);
         notes_verify(d);
         save_rules(d);
+        heritage_keep_rules(d);
+        heritage_check_groups(d);
         retire(d, before);
 }
 

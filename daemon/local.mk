@@ -29,14 +29,19 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/explain_path.c %D%/explain_path.h \
 	%D%/fan_group.c %D%/fan_group.h \
 	%D%/fdutil.h \
+	%D%/found.c \
+	%D%/gaps.c %D%/gaps.h \
 	%D%/guarded.c %D%/guarded.h \
 	%D%/handles.c %D%/handles.h \
+	%D%/heritage.c %D%/heritage.h \
 	%D%/ignores.c \
 	%D%/judge.c \
 	%D%/learn.c %D%/learn.h \
 	%D%/learn_follow.c \
 	%D%/learn_internal.h \
 	%D%/loader.c %D%/loader.h \
+	%D%/keep.c %D%/keep.h \
+	%D%/lane.c %D%/lane.h \
 	%D%/log.c %D%/log.h \
 	%D%/mark_path.c %D%/mark_path.h \
 	%D%/marks.c %D%/marks.h \
@@ -53,6 +58,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/proc_events.c %D%/proc_events.h \
 	%D%/proc_facts.c %D%/proc_facts.h \
 	%D%/proc_read.c %D%/proc_read.h \
+	%D%/recover.c %D%/recover.h \
 	%D%/reload.c %D%/reload.h \
 	%D%/reporter.c %D%/reporter.h \
 	%D%/reporter_internal.h \
@@ -68,6 +74,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/sink_journal.c \
 	%D%/sink_stdout.c \
 	%D%/state.c %D%/state.h \
+	%D%/store.c %D%/store.h \
 	%D%/street.h \
 	%D%/tracked.c %D%/tracked.h \
 	%D%/tracking.c %D%/tracking.h \

@@ -26,6 +26,12 @@ static struct fan_group *find_group(const struct marks *m, const struct group_ke
         return NULL;
 }
 
+static void group_changed(struct marks *m, struct fan_group *g, bool opened)
+{
+        if (m->params.group_changed)
+                m->params.group_changed(m->params.userdata, g, opened);
+}
+
 static int open_group(struct marks *m, const struct group_key *key, struct fan_group **ret)
 {
         struct fan_group **groups = reallocarray(m->groups, m->n_groups + 1, sizeof(*groups));
@@ -38,6 +44,7 @@ static int open_group(struct marks *m, const struct group_key *key, struct fan_g
         if (r < 0)
                 return r;
         *ret = m->groups[m->n_groups++];
+        group_changed(m, *ret, true);
         return 0;
 }
 
@@ -57,12 +64,33 @@ static void close_empty_groups(struct marks *m)
         for (size_t i = 0; i < m->n_groups; i++) {
                 struct fan_group *g = m->groups[i];
 
-                if (fan_group_key(g)->kind != GROUP_MAIN && !group_has_marks(m, fan_group_key(g)))
-                        fan_group_free(g);
-                else
+                if (fan_group_key(g)->kind == GROUP_MAIN || group_has_marks(m, fan_group_key(g))) {
                         m->groups[kept++] = g;
+                        continue;
+                }
+                group_changed(m, g, false);
+                fan_group_free(g);
         }
         m->n_groups = kept;
+}
+
+/* Takes the groups over, main first, and takes what they hold for placed. */
+static int adopt_groups(struct marks *m, struct fan_group *const *groups, size_t n)
+{
+        m->groups = calloc(n + 1, sizeof(*m->groups));
+        if (!m->groups) {
+                for (size_t i = 0; i < n; i++)
+                        fan_group_free(groups[i]);
+                return -ENOMEM;
+        }
+        for (size_t i = 0; i < n; i++) {
+                m->groups[m->n_groups++] = groups[i];
+                if (fan_group_key(groups[i])->kind == GROUP_MAIN) {
+                        m->groups[i] = m->groups[0];
+                        m->groups[0] = groups[i];
+                }
+        }
+        return 0;
 }
 
 int marks_new(const struct marks_params *params, struct marks **ret)
@@ -78,10 +106,17 @@ int marks_new(const struct marks_params *params, struct marks **ret)
         if (params->kernel)
                 m->kernel = *params->kernel;
         m->params.kernel = &m->kernel;
-        if (!params->mark) {
+        if (params->n_adopted > 0) {
+                r = adopt_groups(m, params->adopted, params->n_adopted);
+                if (r < 0)
+                        return r;
+        }
+        if (!params->mark && !find_group(m, &main_key)) {
                 r = open_group(m, &main_key, &main_group);
                 if (r < 0)
                         return r;
+                m->groups[m->n_groups - 1] = m->groups[0];
+                m->groups[0] = main_group;
         }
         *ret = STEAL(m);
         return 0;
@@ -236,6 +271,21 @@ static void refresh_where(struct marks *m, const struct mark_op *op)
                 return;
         free(mark->where);
         mark->where = where;
+}
+
+void marks_name(struct marks *m, const struct markset *wanted)
+{
+        for (size_t i = 0; i < wanted->n; i++) {
+                const struct mark *w = &wanted->marks[i];
+                struct mark *mark = markset_find(&m->placed, &w->group, &w->object);
+                char *where = mark && !*mark->where && *w->where ? strdup(w->where) : NULL;
+
+                if (!where)
+                        continue;
+                free(mark->where);
+                mark->where = where;
+                mark->may_hang = w->may_hang;
+        }
 }
 
 int marks_widen(struct marks *m, const struct markdiff *d)

@@ -18,9 +18,14 @@ struct marks_params {
         bool queue_unlimited;                  /* for groups that are opened from now on */
         /* tests: every call goes here and no group is opened; NULL = the kernel */
         mark_function mark;
+        /* groups of a process before (taken over, also on failure): their marks are placed */
+        struct fan_group **adopted;
+        size_t n_adopted;
+        /* a group was opened, or is about to be closed; may be NULL */
+        void (*group_changed)(void *userdata, struct fan_group *g, bool opened);
         void *userdata;
 };
-/* Opens the main group.  Returns what fan_group_open() returns. */
+/* Opens the main group, unless it was adopted.  Returns what fan_group_open() returns. */
 int marks_new(const struct marks_params *params, struct marks **ret);
 void marks_free(struct marks *m);
 DEFINE_CLEANUP(struct marks, marks_free);
@@ -41,6 +46,8 @@ struct mark_failure {
  * and the rest goes on.  Returns 0 or the negative errno of the shortage.
  */
 int marks_widen(struct marks *m, const struct markdiff *d);
+/* Marks that were found, not placed by us, have no path: they take the wanted ones'. */
+void marks_name(struct marks *m, const struct markset *wanted);
 /* Executes narrowing ops; errors only mean surplus events, they are noted. Mount
  * groups without marks are closed. */
 void marks_narrow(struct marks *m, const struct markdiff *d);

@@ -88,6 +88,7 @@ void notes_started(struct daemon *d)
         _cleanup_(fields_done) struct fields f = {};
         add(&f, "FAWATCH_VERSION", PACKAGE_VERSION);
         add(&f, "FAWATCH_RULES_SHA256", d->generation->sha256);
+        addf(&f, "FAWATCH_HEARTBEAT_USEC", "%" PRIu64, d->generation->settings->heartbeat_usec);
         add_coverage(&f, d->generation->plan);
         reporter_note(d->street.reporter, RECORD_STARTED, LOG_INFO, f.v,
                       "fawatchd %s watches: %zu rules, %zu marks (rules: %s)", PACKAGE_VERSION,
@@ -99,7 +100,7 @@ void notes_stopping(struct daemon *d)
 {
         static const char *const none[] = { NULL };
         reporter_note(d->street.reporter, RECORD_STOPPING, LOG_INFO, none,
-                      "fawatchd stops: what happens from now on is not watched");
+                      "fawatchd stops: unless this is a restart, what happens from now on is not watched");
 }
 
 static void add_warnings(struct fields *f, const struct diag *diag, const struct plan *plan)
@@ -181,6 +182,7 @@ void notes_alive(struct daemon *d)
         const struct counters *c = &d->street.counters;
         size_t n, n_counters;
 
+        addf(&f, "FAWATCH_HEARTBEAT_USEC", "%" PRIu64, d->generation->settings->heartbeat_usec);
         addf(&f, "FAWATCH_LAST_SEQ", "%" PRIu64, reporter_seq(d->street.reporter));
         const struct counter_info *table = counters_table(&n_counters);
         _cleanup_strbuf_ struct strbuf totals = STRBUF_NULL;
@@ -198,6 +200,70 @@ void notes_alive(struct daemon *d)
         reporter_note(d->street.reporter, RECORD_ALIVE, LOG_DEBUG, f.v,
                       "alive: %" PRIu64 " records so far, %" PRIu64 " shed, generation %" PRIu64,
                       reporter_seq(d->street.reporter), c->records_shed, d->generation->number);
+}
+
+/* The mount points of all that is watched at least in part. */
+static void list_watched(const struct generation *g, struct strbuf *out)
+{
+        for (size_t i = 0; i < g->plan->n_coverage; i++) {
+                const struct coverage *c = &g->plan->coverage[i];
+                uint32_t mount = g->world->fs[c->fs].canonical_mount;
+
+                if ((c->state != COVERED && c->state != PARTLY_COVERED) || mount == WORLD_NONE)
+                        continue;
+                strbuf_adds(out, out->len > 0 ? " " : "");
+                strbuf_adds(out, g->world->mounts[mount].mountpoint);
+        }
+}
+
+void notes_gap(struct daemon *d, const struct gap_note *gap)
+{
+        _cleanup_(fields_done) struct fields f = {};
+        _cleanup_strbuf_ struct strbuf where = STRBUF_NULL;
+
+        list_watched(d->generation, &where);
+        add(&f, "FAWATCH_GAP", gap->kind);
+        add(&f, "FAWATCH_REASON", gap->reason);
+        add(&f, "FAWATCH_MOUNTPOINT", strbuf_str(&where));
+        if (gap->from_usec > 0)
+                addf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, gap->from_usec);
+        if (gap->until_usec > 0)
+                addf(&f, "FAWATCH_UNTIL_USEC", "%" PRIu64, gap->until_usec);
+        reporter_note(d->street.reporter, RECORD_GAP, LOG_WARNING, f.v,
+                      "what happened is not known: %s (%s)", gap->reason,
+                      where.len > 0 ? strbuf_str(&where) : "no filesystem is watched");
+}
+
+void notes_recovered(struct daemon *d, const struct recovery_summary *s)
+{
+        _cleanup_(fields_done) struct fields f = {};
+
+        add(&f, "FAWATCH_REASON", "recovery after a gap");
+        addf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, s->from_usec);
+        reporter_note(d->street.reporter, RECORD_COVERAGE, LOG_NOTICE, f.v,
+                      "looked for what happened in the gap: %" PRIu64 " names, %" PRIu64 " changed since%s%s",
+                      s->looked_at, s->found, s->failed > 0 ? "; some directories could not be read" : "",
+                      s->cut_short ? "; not all were looked at, there were too many" : "");
+}
+
+void notes_stuck(struct daemon *d)
+{
+        const char *where = resolver_stuck(d->street.resolver);
+
+        if (!where == !d->stuck)
+                return;
+        if (where)
+                (void)snprintf(d->stuck_where, sizeof(d->stuck_where), "%s", where);
+        d->stuck = where;
+        const char *const fields[] = {
+                "FAWATCH_COVERAGE", where ? "partly covered" : "covered",
+                "FAWATCH_MOUNTPOINT", d->stuck_where,
+                "FAWATCH_REASON", where ? "it does not answer: its events have no paths" : "it answers again",
+                NULL,
+        };
+        reporter_note(d->street.reporter, RECORD_COVERAGE, where ? LOG_WARNING : LOG_NOTICE, fields,
+                      "%s %s", d->stuck_where,
+                      where ? "does not answer: events there are reported without paths" : "answers again");
 }
 
 void notes_verify(struct daemon *d)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
+#include <stdio.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
@@ -27,4 +28,27 @@ void notify_stopping(void)
 void notify_status(const char *status)
 {
         (void)sd_notifyf(0, "STATUS=%s", status);
+}
+
+void notify_store(const char *name, int fd)
+{
+        char message[128];
+
+        (void)snprintf(message, sizeof(message), "FDSTORE=1\nFDNAME=%s", name);
+        (void)sd_pid_notify_with_fds(0, 0, message, &fd, 1);
+}
+
+void notify_unstore(const char *name)
+{
+        (void)sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name);
+}
+
+bool notify_watchdog_interval(uint64_t *ret_usec)
+{
+        return sd_watchdog_enabled(0, ret_usec) > 0;
+}
+
+void notify_watchdog(void)
+{
+        (void)sd_notify(0, "WATCHDOG=1");
 }

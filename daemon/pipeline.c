@@ -17,31 +17,45 @@
 
 #include "pipeline_internal.h"
 
-#define WINDOW_BYTES (1024u * 1024u)
+#define WINDOW_BYTES PIPELINE_WINDOW_BYTES
 #define WINDOW_EVENTS 8192u
-/* A burst of short windows is judged in one go, but signals and timers must have their turn. */
 /* File times tick (current_time() in the kernel): they are as much behind, at most. */
 #define FILE_CLOCK_USEC (10 * USEC_PER_MSEC)
+/* A burst of short windows is judged in one go, but signals and timers must have their turn. */
 #define MAX_WINDOWS 16
 
 /* ---- life ---- */
 
+static int init_windows(struct pipeline *p)
+{
+        const struct pipeline_params *params = &p->params;
+        size_t bytes = params->window_bytes ? params->window_bytes : WINDOW_BYTES;
+        /* a window's descriptors are closed before the next one is read in full, except
+         * when a removed directory is looked for: then both are open */
+        size_t events = MIN_OF(params->max_events ? params->max_events : SIZE_MAX, (size_t)WINDOW_EVENTS) / 2;
+
+        for (unsigned i = 0; i < ELEMENTSOF(p->windows); i++) {
+                if (params->spool)
+                        window_init_kept(&p->windows[i], params->spool, i, events);
+                else if (window_init(&p->windows[i], bytes, events) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 int pipeline_new(const struct pipeline_params *params, struct pipeline **ret)
 {
         _cleanup_(pipeline_freep) struct pipeline *p = calloc(1, sizeof(*p));
-        size_t bytes = params->window_bytes ? params->window_bytes : WINDOW_BYTES;
-        size_t events = MIN_OF(params->max_events ? params->max_events : SIZE_MAX, (size_t)WINDOW_EVENTS);
 
         if (!p)
                 return -ENOMEM;
         p->params = *params;
         p->self = getpid();
+        p->last_read_usec = params->realtime_usec ? params->realtime_usec() : 0;
+        p->last_read_boottime_usec = window_boottime_usec();
         p->current = &p->windows[0];
         p->next = &p->windows[1];
-        /* a window's descriptors are closed before the next one is read in full, except
-         * when a removed directory is looked for: then both are open */
-        if (window_init(p->current, bytes, MAX_OF(events / 2, (size_t)1)) < 0 ||
-            window_init(p->next, bytes, MAX_OF(events / 2, (size_t)1)) < 0 || objects_new(&p->objects) < 0)
+        if (init_windows(p) < 0 || objects_new(&p->objects) < 0)
                 return -ENOMEM;
         p->told = params->learn ? calloc(ADOPT_TOLD, sizeof(*p->told)) : NULL;
         if (params->learn && !p->told)
@@ -183,6 +197,8 @@ void pipeline_set_generation(struct pipeline *p, const struct generation *g)
         matcher_foreach_object(g->matcher, take_object, p);
         objects_end(p->objects);
         settle_restore_spent(p);
+        if (p->unread.level > 0)
+                pipeline_set_shedding(p, p->unread.level);
         attributor_end_batch(p->params.attributor);
 }
 
@@ -202,15 +218,18 @@ static struct drained *drained_of(struct pipeline *p, const struct fan_group *g)
 static int fill(struct pipeline *p, struct window *w)
 {
         size_t before = w->len;
+        struct drained *drained = drained_of(p, p->group);
 
         if (before == 0)
                 w->epoch = p->epoch;
         if (before == 0 && p->key.kind == GROUP_MAIN)
                 w->since_usec = attributor_queue_empty_usec(p->params.attributor);
-        int r = window_fill(w, p->group, &p->params.counters->events_bad);
+        int r = window_fill(w, p->group, MAX_OF(drained->usec, w->since_usec), &p->params.counters->events_bad);
 
-        if (w->len > before || w->len == 0)
+        if (w->len > before || w->len == 0) {
                 w->read_usec = p->params.realtime_usec();
+                w->read_boottime_usec = window_boottime_usec();
+        }
         p->epoch += w->drained && p->key.kind == GROUP_MAIN;
         return r;
 }
@@ -225,17 +244,19 @@ static void judge_window(struct pipeline *p)
 {
         struct window *w = p->current;
         struct fan_event e;
-        size_t at = 0, begin = 0;
+        size_t at = w->replayed ? (size_t)w->kept->done : 0, begin = at;
 
         p->n_skip = 0;
         p->n_judged = 0;
         for (; window_next(w, &at, &e) > 0; begin = at) {
+                p->judged_end = at;
                 judge_event(p, &e, begin);
                 p->n_judged++;
                 window_close_event(w, &e, at);
                 p->rounds++;
         }
         p->last_read_usec = w->read_usec;
+        p->last_read_boottime_usec = w->read_boottime_usec;
         adopt_settle(p, false);
 }
 
@@ -258,8 +279,10 @@ static void confirm_held(struct pipeline *p)
                 attributor_forget_all(p->params.attributor);
         for (size_t i = 0; i < next->n_execs; i++)
                 attributor_exec_ahead(p->params.attributor, next->execs[i].pid);
-        if (next->drained)
+        if (next->drained) {
                 attributor_queue_drained(p->params.attributor);
+                p->predecessor = 0; /* from here on the pid may be anybody's */
+        }
 }
 
 static void end_window(struct pipeline *p)
@@ -345,6 +368,72 @@ int pipeline_dispatch(struct pipeline *p, struct fan_group *g)
                         return r;
         }
         return p->current->len > 0;
+}
+
+/* The least urgent priority that is looked at, by level. */
+static int urgent_enough(unsigned level)
+{
+        static const int priorities[] = { 7, 4, 3, 1 };
+
+        return priorities[MIN_OF(level, (unsigned)ELEMENTSOF(priorities) - 1)];
+}
+
+void pipeline_set_shedding(struct pipeline *p, unsigned level)
+{
+        const struct rules *rules = p->generation->rules;
+        uint32_t kept = 0;
+
+        for (size_t i = 0; i < rules->n_watches; i++)
+                if (rules->watches[i].priority <= urgent_enough(level))
+                        kept |= rules->watches[i].clause.events;
+        p->unread.kept = kept;
+        p->unread.level = level;
+        if (level == 0)
+                settle_tell_unread(p);
+}
+
+unsigned pipeline_shedding(const struct pipeline *p)
+{
+        return p->unread.level;
+}
+
+void pipeline_set_predecessor(struct pipeline *p, int32_t pid)
+{
+        p->predecessor = pid;
+}
+
+/* Nothing of the processes can be confirmed: the queue behind was not read by us. */
+static void replay_current(struct pipeline *p)
+{
+        const struct spool_window *kept = p->current->kept;
+
+        p->key = (struct group_key){ .kind = (enum group_kind)kept->group_kind, .mount_id = kept->mount_id };
+        attributor_begin_batch(p->params.attributor, kept->oldest_usec);
+        judge_window(p);
+        settle_weaken(p, false);
+        end_window(p);
+}
+
+size_t pipeline_replay(struct pipeline *p)
+{
+        size_t before = (size_t)p->params.counters->events_read;
+
+        if (!p->params.spool)
+                return 0;
+        p->group = NULL;
+        p->owner = NULL;
+        window_replay(p->current, &p->params.counters->events_bad);
+        window_replay(p->next, &p->params.counters->events_bad);
+        if (p->next->len > 0 && (p->current->len == 0 || p->next->kept->order < p->current->kept->order)) {
+                struct window *first = p->next;
+
+                p->next = p->current;
+                p->current = first;
+        }
+        while (p->current->len > 0)
+                replay_current(p);
+        window_reset(p->next);
+        return (size_t)p->params.counters->events_read - before;
 }
 
 int pipeline_judge(struct pipeline *p, const struct group_key *group, const void *bytes, size_t len)

@@ -16,6 +16,9 @@
 
 struct pipeline;
 
+/* of each of the two windows, unless the params say otherwise */
+#define PIPELINE_WINDOW_BYTES (1024u * 1024u)
+
 struct pipeline_params {
         struct counters *counters;
         struct resolver *resolver;
@@ -24,11 +27,14 @@ struct pipeline_params {
         struct names *names;
         struct learn *learn;    /* NULL: no ignore marks are learned */
         struct until *until;    /* NULL: ignores until a change are left to the matcher */
+        struct spool *spool;    /* whose windows are read into (borrowed); NULL: memory of our own */
         size_t window_bytes;    /* 0 = default */
         size_t max_events;      /* bound on pidfds held at a time: LimitNOFILE / 2; 0 = 8192, which is the most */
         uint64_t (*realtime_usec)(void);
         /* the world may be another now: a link on a rule's path was touched */
         void (*world_changed)(void *userdata);
+        /* events were lost, and that is recorded: since the last read before; may be NULL */
+        void (*lost)(void *userdata, uint64_t from_usec);
         void *userdata;
 };
 int pipeline_new(const struct pipeline_params *params, struct pipeline **ret);
@@ -53,6 +59,20 @@ void pipeline_find_object(const struct pipeline *p, uint64_t fsid, const char *p
  * then the descriptor is readable, so that a level-triggered poll calls again; or a
  * negative errno of read(2) that is not for this event alone. */
 int pipeline_dispatch(struct pipeline *p, struct fan_group *g);
+/* Judges what a process before read into the spool and did not get to.  Call it once, with
+ * the generation of that process in force.  Returns how many events there were. */
+size_t pipeline_replay(struct pipeline *p);
+/* A scan found that any of these may have happened to it; says nothing where no rule wants that. */
+void pipeline_found(struct pipeline *p, const char *path, uint32_t events, const struct object *object);
+/*
+ * While the kernel's queue is too long: level 1 drops what no rule of warning or above can
+ * want, 2 leaves errors and above, 3 and more leave alerts; by the event alone, before
+ * anything is looked at.  0 = nothing is dropped; what was is then recorded.
+ */
+void pipeline_set_shedding(struct pipeline *p, unsigned level);
+unsigned pipeline_shedding(const struct pipeline *p) _pure_;
+/* Events of this process, too, are our own: it wrote files for us and is gone.  0 = none. */
+void pipeline_set_predecessor(struct pipeline *p, int32_t pid);
 /* Judges bytes as if read from such a group: for benchmarks and fuzzing.  Descriptors in
  * them are taken for absent.  Returns 0, -EBADMSG (what stands before was judged), -ENOMEM. */
 int pipeline_judge(struct pipeline *p, const struct group_key *group, const void *bytes, size_t len);

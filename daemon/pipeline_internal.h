@@ -25,6 +25,7 @@ struct held {
         uint32_t fs_error_count;
         enum origin origin;
         uint64_t read_usec;
+        size_t end;                 /* of its event in the window */
         bool gone;                  /* taken into a later one */
 };
 
@@ -59,7 +60,7 @@ struct pipeline {
         struct pipeline_params params;
         const struct generation *generation;
         bool exec_wanted; /* some rule asks for open_exec: else it only orders programs */
-        int32_t self;
+        int32_t self, predecessor;
 
         struct window *current, *next; /* of windows; next is filled while current is judged */
         struct window windows[2];
@@ -73,8 +74,10 @@ struct pipeline {
 
         struct objects *objects;
         struct spent *spent;
+        bool inherited; /* what the process before had spent is in it */
         struct match_hits hits;
         struct strbuf path, old_path, canonical, canonical_old;
+        size_t judged_end;             /* of the event that is judged */
         size_t skip[8];                /* offsets of moved_to events already taken as part of a rename */
         size_t n_skip;
 
@@ -85,12 +88,20 @@ struct pipeline {
         uint64_t epoch;                /* how often the main group's queue was seen empty */
         uint64_t oldest_usec;          /* realtime: nothing that is judged was queued before it; 0 = not known */
         size_t n_judged;               /* events of the current window */
-
+        /* what is dropped while the queue is too long, and the account of it */
+        struct {
+                unsigned level;
+                uint32_t kept;             /* EV_ bits that are looked at all the same */
+                uint64_t count, first_usec, last_usec;
+                uint32_t events;
+        } unread;
+        uint64_t last_read_boottime_usec;
         uint64_t last_read_usec;       /* realtime of the window before */
         uint64_t rounds;
 };
 
-/* pipeline.c: reads the next window now, unless that was done. */
+/* pipeline.c */
+/* Reads the next window now, unless that was done. */
 void pipeline_read_on(struct pipeline *p);
 
 /* judge.c: the event at offset at of p->current. */
@@ -129,6 +140,8 @@ void settle_all(struct pipeline *p);
 void settle_weaken(struct pipeline *p, bool exec_seen);
 /* The queue overflowed here: nothing that was learned from events holds any more. */
 void settle_overflow(struct pipeline *p);
+/* What was dropped unread has its record now. */
+void settle_tell_unread(struct pipeline *p);
 /* An ignore of until = "modified" ends with this event. */
 void settle_spend(struct pipeline *p, const struct match_hits *hits);
 /* A new generation: what was spent stays spent where the ignore is the same. */

@@ -98,7 +98,11 @@ int reload_apply(struct street *s, const struct generation *before, const struct
 
         /* An unmount takes marks away without a word, and the next mount may have the same
          * device number: without a look the difference would be empty. */
-        (void)reload_verify(s, NULL);
+        if (before)
+                (void)reload_verify(s, NULL);
+        else
+                (void)marks_verify(s->marks, NULL, NULL); /* groups that were taken over: all is new to us */
+        marks_name(s->marks, &after->plan->wanted);
         reload_compare(s, after, &result);
         _cleanup_markdiff_ struct markdiff diff = {};
         int r = markdiff_build(marks_placed(s->marks), &after->plan->wanted, &diff);

@@ -11,6 +11,29 @@
 
 /* Windows open at a time; each that merges holds a copy of its event, about 1 KiB. */
 #define MAX_WINDOWS 4096u
+/* What is tried where the setting asks for more than the machine has. */
+#define SMALL_SPOOL_BYTES (16u * 1024u * 1024u)
+
+/* What a process before knew and can tell no more: its numbers, but not its rules' counts. */
+static void reporter_take_over(struct reporter *r)
+{
+        const struct spool_account *kept = &r->kept->shed;
+        struct shed *s = &r->shed;
+
+        spool_set_max(r->spool, r->settings->spool_bytes);
+        reporter_note_accepted(r);
+        if (kept->total == 0)
+                return;
+        s->ranges = calloc(SHED_MAX_RANGES, sizeof(*s->ranges));
+        if (!s->ranges) /* it stays kept, for the next one */
+                return;
+        s->n_ranges = kept->n_ranges;
+        memcpy(s->ranges, kept->ranges, s->n_ranges * sizeof(*s->ranges));
+        s->merged_ranges = kept->merged_ranges;
+        s->total = kept->total;
+        s->first_usec = kept->first_usec;
+        s->last_usec = kept->last_usec;
+}
 
 int reporter_new(const struct reporter_params *params, const struct settings *settings, struct reporter **ret)
 {
@@ -18,6 +41,7 @@ int reporter_new(const struct reporter_params *params, const struct settings *se
 
         if (!r) {
                 sink_free(params->sink);
+                spool_free(params->spool);
                 return -ENOMEM;
         }
         r->sink = params->sink;
@@ -26,9 +50,13 @@ int reporter_new(const struct reporter_params *params, const struct settings *se
         r->batch = 1;
         strncpy(r->stream, params->stream, sizeof(r->stream) - 1);
         r->coalescer = coalescer_new(MAX_WINDOWS, free);
-        r->spool = spool_new(settings->spool_bytes);
+        r->spool = params->spool ? params->spool : spool_new(settings->spool_bytes);
+        if (!r->spool) /* more than there is */
+                r->spool = spool_new(SMALL_SPOOL_BYTES);
         if (!r->coalescer || !r->spool)
                 return -ENOMEM;
+        r->kept = spool_state(r->spool);
+        reporter_take_over(r);
         *ret = STEAL(r);
         return 0;
 }
@@ -65,7 +93,7 @@ struct record_context reporter_context(const struct reporter *r)
 {
         return (struct record_context){
                 .stream = r->stream,
-                .seq = r->seq + 1,
+                .seq = r->kept->seq + 1,
                 .generation = r->generation ? r->generation->number : 0,
                 .settings = r->settings,
                 .rules = r->generation ? r->generation->rules : NULL,
@@ -87,9 +115,11 @@ static void count_shed(struct reporter *r, const char *names, uint32_t events, u
 
         if (r->shed.total == 0)
                 r->shed_due_usec = r->params.monotonic_usec() + USEC_PER_SEC;
-        if (shed_note(&r->shed, r->seq, names, events, now) < 0)
+        if (shed_note(&r->shed, r->kept->seq, names, events, now) < 0)
                 c->events_no_memory++;
         c->records_shed++;
+        reporter_keep_shed(r);
+        spool_commit(r->spool);
 }
 
 /* Every record passes here: its number is spent, whatever becomes of it. */
@@ -98,7 +128,7 @@ int reporter_push(struct reporter *r, int priority, const char *names, uint32_t 
         uint64_t now = r->params.realtime_usec();
         int error = 0;
 
-        r->seq++;
+        r->kept->seq++;
         if (!names) /* a note: its time is now */
                 record_end(now, &r->record);
         if (strbuf_failed(&r->record)) {
@@ -196,7 +226,7 @@ void reporter_tick(struct reporter *r)
 
 uint64_t reporter_seq(const struct reporter *r)
 {
-        return r->seq;
+        return r->kept->seq;
 }
 
 const struct rule_counters *reporter_rule_counters(const struct reporter *r, size_t *ret_n)

@@ -22,6 +22,7 @@ struct rule_counters { /* since the rule was first loaded; kept over reloads by 
 struct reporter_params {
         struct counters *counters; /* shared with the pipeline */
         struct sink *sink;         /* taken over */
+        struct spool *spool;       /* taken over; NULL: memory of its own, which ends with the process */
         const char *stream;        /* 32 hex digits; copied */
         uint64_t (*realtime_usec)(void);
         uint64_t (*monotonic_usec)(void);
@@ -30,7 +31,9 @@ struct reporter_params {
         void *userdata;
 };
 /* settings: those in force until the first generation (borrowed).  The sink is
- * taken over on failure too.  Returns 0 or -ENOMEM. */
+ * taken over on failure too, and so is the spool.  What a process before left in that is
+ * sent as if it were our own: its records, and the account of what it shed.
+ * Returns 0 or -ENOMEM. */
 int reporter_new(const struct reporter_params *params, const struct settings *settings,
                  struct reporter **ret);
 void reporter_free(struct reporter *r);

@@ -24,12 +24,12 @@ struct reporter {
         struct coalescer *coalescer;
         struct limiter *limiter; /* NULL: memory was short, no limits */
         struct rule_account rules;
-        uint64_t seq;
 
         struct match_hits allowed; /* the hits of an event that no limit holds back */
         struct strbuf record, names;
 
         struct spool *spool;
+        struct spool_state *kept; /* the spool's: the last number given, and what is to be counted after a kill */
         struct shed shed;
         uint64_t shed_due_usec;  /* when the account is told at the latest, room permitting */
 
@@ -59,7 +59,12 @@ const struct match_hits *reporter_limit(struct reporter *r, const struct event *
                                         const struct match_hits *hits);
 void reporter_close_windows(struct reporter *r, bool all);
 
+/* reporter_send.c: what a process before was sending, as far as the log has it, waits no more. */
+void reporter_note_accepted(struct reporter *r);
+
 /* reporter_shed.c: what could not be recorded, told */
+/* The account of it goes into the state that outlives us. */
+void reporter_keep_shed(struct reporter *r);
 void reporter_tell_shed(struct reporter *r, bool now);
 void reporter_tell_limited(struct reporter *r, const struct limited *l);
 

@@ -3,15 +3,16 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include "reporter_internal.h"
 
 /* A sink that has just been full takes few: it is offered few, then twice as many each time. */
 #define BATCH_MIN 4u
-#define BATCH_MAX 64u
+#define BATCH_MAX SINK_BATCH
 /* then the fanotify queues get their turn: about 10 ms */
-#define MAX_A_FLUSH 1024u
+#define MAX_A_FLUSH      1024u
 #define BACKOFF_MIN_USEC (100 * USEC_PER_MSEC)
 #define BACKOFF_MAX_USEC (5 * USEC_PER_SEC)
 
@@ -27,13 +28,43 @@ static size_t peek(const struct reporter *r, struct iovec *records)
         return n;
 }
 
+/*
+ * For the case that we are killed while we send: which records these are, and none of
+ * them accepted so far.
+ */
+static void prepare_headers(struct reporter *r, size_t n)
+{
+        struct mmsghdr *headers = spool_notes(r->spool);
+
+        _Static_assert(SINK_BATCH * sizeof(*headers) <= SPOOL_NOTES_BYTES, "all headers have room");
+        for (size_t i = 0; i < n; i++)
+                headers[i].msg_len = SINK_NOT_ACCEPTED;
+        r->sink->headers = headers;
+        spool_begin_send(r->spool, n);
+}
+
+/* Messages go out in order: the first one without a mark ends what the log has. */
+void reporter_note_accepted(struct reporter *r)
+{
+        const struct mmsghdr *headers = spool_notes(r->spool);
+        size_t n = MIN_OF(spool_sending(r->spool), (size_t)SINK_BATCH), accepted = 0;
+
+        while (accepted < n && headers[accepted].msg_len != SINK_NOT_ACCEPTED)
+                accepted++;
+        if (n > 0)
+                spool_pop(r->spool, accepted);
+}
+
 /* Returns what the sink did. */
 static ssize_t send_batch(struct reporter *r)
 {
         struct counters *c = r->params.counters;
         struct iovec records[BATCH_MAX];
         uint64_t too_large = r->sink->too_large;
-        ssize_t sent = r->sink->ops->send(r->sink, records, peek(r, records));
+        size_t n = peek(r, records);
+
+        prepare_headers(r, n);
+        ssize_t sent = r->sink->ops->send(r->sink, records, n);
 
         r->batch = sent > 0 ? MIN_OF(2 * r->batch, (size_t)BATCH_MAX) : BATCH_MIN;
         if (sent <= 0)

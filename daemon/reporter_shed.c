@@ -104,6 +104,20 @@ static struct fields begin(struct reporter *r, const char *reason, struct strbuf
         return f;
 }
 
+void reporter_keep_shed(struct reporter *r)
+{
+        const struct shed *s = &r->shed;
+        struct spool_account *kept = &r->kept->shed;
+
+        kept->total = s->total;
+        kept->first_usec = s->first_usec;
+        kept->last_usec = s->last_usec;
+        kept->merged_ranges = s->merged_ranges;
+        kept->n_ranges = s->n_ranges;
+        if (s->n_ranges > 0)
+                memcpy(kept->ranges, s->ranges, s->n_ranges * sizeof(*s->ranges));
+}
+
 /* When the spool was full: as soon as it has emptied by half, or each second
  * while it has not, or before the numbers no longer fit into the account; with
  * now, at once.  Needs room in the spool itself. */
@@ -131,6 +145,7 @@ void reporter_tell_shed(struct reporter *r, bool now)
         struct shed told = *s;
 
         *s = SHED_NULL; /* should this one be shed too, a new account begins with it */
+        reporter_keep_shed(r); /* with the commit of the record that tells */
         r->shed_due_usec = r->params.monotonic_usec() + TELL_USEC;
         (void)reporter_push(r, SPOOL_NOTE, NULL, 0);
         shed_done(&told);

@@ -44,6 +44,7 @@ bool reporter_coalesce(struct reporter *r, const struct event *e, const struct m
                 return false;
         attach(payload, e, hits);
         r->params.counters->events_coalesced++;
+        r->kept->merged++;
         return true;
 }
 
@@ -64,6 +65,7 @@ static bool is_allowed(struct reporter *r, const struct event *e, uint32_t index
         if (offer.limit_count == 0 || limiter_offer(r->limiter, &offer))
                 return true;
         rule_account_of(&r->rules, index)->limited++;
+        r->kept->limited++;
         return false;
 }
 
@@ -144,7 +146,10 @@ static void note_feedback(struct reporter *r, const struct snapshot *s)
 static void close_window(struct reporter *r, const struct coalesced *c)
 {
         struct snapshot *s = c->payload;
+        uint64_t merged = MIN_OF(c->count, r->kept->merged);
 
+        /* in force with the commit of the record that tells of them */
+        r->kept->merged -= merged;
         if (!s) { /* memory was short when its first event came */
                 r->params.counters->events_no_memory += c->count;
                 return;
@@ -171,6 +176,8 @@ void reporter_close_windows(struct reporter *r, bool all)
 
         while (coalescer_next(r->coalescer, all ? COALESCE_FLUSH : now, &merged))
                 close_window(r, &merged);
-        while (r->limiter && limiter_next(r->limiter, all ? LIMIT_FLUSH : now, &held))
+        while (r->limiter && limiter_next(r->limiter, all ? LIMIT_FLUSH : now, &held)) {
+                r->kept->limited -= MIN_OF(held.count, r->kept->limited);
                 reporter_tell_limited(r, &held);
+        }
 }

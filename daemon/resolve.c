@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "fdutil.h"
+#include "lane.h"
 #include "lru.h"
 #include "mount_fds.h"
 #include "resolve.h"
@@ -51,6 +52,12 @@ struct resolver {
         struct lru *dirs;
         struct fsid_entry *fsids; /* sorted */
         size_t n_fsids;
+        struct slow { /* filesystems that may hang */
+                uint32_t fs;
+                struct lane *lane;
+        } *slow;
+        size_t n_slow;
+        bool patient; /* none is too slow for us */
         uint64_t batch;
         struct strbuf scratch;
         char path[PATH_MAX]; /* what /proc said last */
@@ -76,10 +83,67 @@ int resolver_new(struct counters *counters, size_t max_entries, struct resolver 
         return 0;
 }
 
+int resolver_new_patient(struct counters *counters, struct resolver **ret)
+{
+        int r = resolver_new(counters, 1, ret);
+
+        if (r == 0)
+                (*ret)->patient = true;
+        return r;
+}
+
+static void close_lanes(struct resolver *r)
+{
+        for (size_t i = 0; i < r->n_slow; i++)
+                lane_free(r->slow[i].lane);
+        free(r->slow);
+        r->slow = NULL;
+        r->n_slow = 0;
+}
+
+/* Without a lane a filesystem that may hang is not looked at at all. */
+static void open_lanes(struct resolver *r)
+{
+        const struct world *w = r->world;
+
+        close_lanes(r);
+        if (r->patient)
+                return;
+        r->slow = calloc(MAX_OF(w->n_fs, 1u), sizeof(*r->slow));
+        for (uint32_t i = 0; r->slow && i < w->n_fs; i++) {
+                struct slow slow = { .fs = i };
+                uint32_t mount = w->fs[i].canonical_mount;
+
+                if (!w->fs[i].fsid_known || mount == WORLD_NONE || !world_mount_may_hang(w, mount))
+                        continue;
+                if (lane_new(w, i, &slow.lane) < 0)
+                        slow.lane = NULL;
+                r->slow[r->n_slow++] = slow;
+        }
+}
+
+static const struct slow *slow_of(const struct resolver *r, uint32_t fs)
+{
+        for (size_t i = 0; i < r->n_slow; i++)
+                if (r->slow[i].fs == fs)
+                        return &r->slow[i];
+        return NULL;
+}
+
+const char *resolver_stuck(const struct resolver *r)
+{
+        const char *where = NULL;
+
+        for (size_t i = 0; i < r->n_slow && !where; i++)
+                where = r->slow[i].lane ? lane_stuck(r->slow[i].lane) : NULL;
+        return where;
+}
+
 void resolver_free(struct resolver *r)
 {
         if (!r)
                 return;
+        close_lanes(r);
         lru_free(r->dirs);
         mount_fds_free(r->mounts);
         free(r->fsids);
@@ -108,6 +172,7 @@ void resolver_set_world(struct resolver *r, const struct world *w)
         if (r->fsids)
                 qsort(r->fsids, r->n_fsids, sizeof(*r->fsids), compare_fsids);
         r->world = w;
+        open_lanes(r);
         mount_fds_set_world(r->mounts, w);
 }
 
@@ -405,6 +470,9 @@ static int dir_from_kernel(struct resolver *r, const struct fan_handle *h, struc
         if (fs == WORLD_NONE || r->world->fs[fs].canonical_mount == WORLD_NONE)
                 return -ENOENT;
 
+        const struct slow *slow = slow_of(r, fs);
+        if (slow)
+                return slow->lane ? lane_dir(slow->lane, h, out) : -ETIMEDOUT;
         uint32_t canonical = r->world->fs[fs].canonical_mount;
         int e = dir_through(r, canonical, h, out);
 
@@ -440,6 +508,7 @@ int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf
         int e = dir_from_kernel(r, dir, &r->scratch);
         if (e < 0) {
                 r->counters->paths_failed++;
+                r->counters->paths_timed_out += e == -ETIMEDOUT;
                 return e;
         }
         r->counters->paths_resolved++;
@@ -455,6 +524,8 @@ int resolver_open(struct resolver *r, const struct fan_handle *h, int flags)
 
         if (fs == WORLD_NONE)
                 return -ENOENT;
+        if (slow_of(r, fs))
+                return -ETIMEDOUT; /* it may hang: lanes ask it, and nobody else */
 
         uint32_t canonical = r->world->fs[fs].canonical_mount;
         int mount_fd = canonical == WORLD_NONE ? -ENOENT : mount_fds_get(r->mounts, canonical);
@@ -467,6 +538,10 @@ int resolver_open(struct resolver *r, const struct fan_handle *h, int flags)
 int resolver_object(struct resolver *r, const struct fan_handle *object, struct object *ret)
 {
         struct statx stx;
+        const struct slow *slow = fan_handle_given(object) ? slow_of(r, resolver_fs(r, object->fsid)) : NULL;
+
+        if (slow)
+                return slow->lane ? lane_object(slow->lane, object, ret) : -ETIMEDOUT;
         _cleanup_close_ int fd = resolver_open(r, object, 0);
 
         if (fd < 0)

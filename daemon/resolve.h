@@ -19,6 +19,8 @@
 struct resolver;
 
 int resolver_new(struct counters *counters, size_t max_entries, struct resolver **ret);
+/* One that waits as long as a filesystem takes: for a thread that may hang. */
+int resolver_new_patient(struct counters *counters, struct resolver **ret);
 void resolver_free(struct resolver *r);
 DEFINE_CLEANUP(struct resolver, resolver_free);
 
@@ -34,12 +36,12 @@ uint32_t resolver_fs(const struct resolver *r, uint64_t fsid);
 /*
  * Appends the directory's path inside its filesystem ("/" for the root) to ret.
  * Returns 0; -ESTALE (gone, and not in the cache); -ENOENT (no mount of this
- * filesystem to resolve through); -EXDEV (outside what its mounts show); other
- * negative errno.
+ * filesystem to resolve through); -EXDEV (outside what its mounts show); -ETIMEDOUT
+ * (the filesystem hangs); other negative errno.
  */
 int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf *ret);
 /* A descriptor (O_PATH) of the object behind a handle, to close; flags as O_DIRECTORY.  -ESTALE when it is
- * gone; other negative errno. */
+ * gone, -ETIMEDOUT on a filesystem that may hang; other negative errno. */
 int resolver_open(struct resolver *r, const struct fan_handle *object, int flags);
 /* statx of the object behind a handle, opened O_PATH (raises no event).
  * Returns 0; -ESTALE when it is gone; other negative errno. */
@@ -53,5 +55,7 @@ void resolver_learn(struct resolver *r, const struct fan_handle *dir, const char
 void resolver_forget(struct resolver *r, const struct fan_handle *dir);
 void resolver_forget_below(struct resolver *r, uint64_t fsid, const char *path, size_t len);
 void resolver_forget_all(struct resolver *r);
+/* The mount point of a filesystem that hangs now, so that nothing on it can be looked at; else NULL. */
+const char *resolver_stuck(const struct resolver *r);
 /* Closes the clones; call when the batch is done. */
 void resolver_end_batch(struct resolver *r);

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "hash.h"
 #include "pipeline_internal.h"
 
 /* a window of long paths needs more now and then: that much is not kept for it */
@@ -31,6 +32,23 @@ static struct spent *find_spent(struct pipeline *p, const char *name, const char
         return NULL;
 }
 
+static uint64_t spent_hash(const char *name, const char *text)
+{
+        return hash_mix(hash_bytes(name, strlen(name)), hash_bytes(text, strlen(text)));
+}
+
+/* For the next process: with the next commit. */
+static void keep_spent(struct pipeline *p)
+{
+        struct spool_state *kept = p->params.spool ? spool_state(p->params.spool) : NULL;
+
+        if (!kept)
+                return;
+        kept->n_spent = 0;
+        for (struct spent *s = p->spent; s && kept->n_spent < SPOOL_MAX_SPENT; s = s->next)
+                kept->spent[kept->n_spent++] = spent_hash(s->name, s->text);
+}
+
 static void remember_spent(struct pipeline *p, const struct clause *ignore)
 {
         _cleanup_free_ char *text = ignore_text(ignore), *name = strdup(ignore->name);
@@ -41,6 +59,31 @@ static void remember_spent(struct pipeline *p, const struct clause *ignore)
                 return;
         *s = (struct spent){ .next = p->spent, .name = STEAL(name), .text = STEAL(text) };
         p->spent = s;
+        keep_spent(p);
+}
+
+/* What the process before said of this ignore. */
+static bool was_spent(const struct spool_state *kept, const struct clause *ignore)
+{
+        _cleanup_free_ char *text = ignore->until_modified ? ignore_text(ignore) : NULL;
+
+        for (uint64_t i = 0; text && i < kept->n_spent; i++)
+                if (kept->spent[i] == spent_hash(ignore->name, text))
+                        return true;
+        return false;
+}
+
+/* A restart arms nothing anew. */
+static void inherit_spent(struct pipeline *p)
+{
+        const struct rules *rules = p->generation->rules;
+
+        if (!p->params.spool)
+                return;
+        const struct spool_state kept = *spool_state(p->params.spool);
+        for (size_t i = 0; kept.n_spent > 0 && i < rules->n_ignores; i++)
+                if (was_spent(&kept, &rules->ignores[i]))
+                        remember_spent(p, &rules->ignores[i]);
 }
 
 void settle_spend(struct pipeline *p, const struct match_hits *hits)
@@ -79,6 +122,10 @@ void settle_restore_spent(struct pipeline *p)
         const struct generation *g = p->generation;
         struct spent *kept = NULL;
 
+        if (!p->inherited)
+                inherit_spent(p);
+        p->inherited = true;
+
         for (uint32_t i = 0; p->spent && i < g->rules->n_ignores; i++) {
                 const struct clause *ignore = &g->rules->ignores[i];
                 _cleanup_free_ char *text = ignore->until_modified ? ignore_text(ignore) : NULL;
@@ -97,6 +144,7 @@ void settle_restore_spent(struct pipeline *p)
         }
         settle_free_spent(p);
         p->spent = kept;
+        keep_spent(p);
 }
 
 /* ---- one event ---- */
@@ -239,9 +287,12 @@ static void settle(struct pipeline *p, struct held *h)
 
 void settle_all(struct pipeline *p)
 {
-        for (size_t i = 0; i < p->n_held; i++)
+        for (size_t i = 0; i < p->n_held; i++) {
+                /* with the commit of its record: it is not judged again */
+                window_done_to(p->current, p->held[i].end);
                 if (!p->held[i].gone)
                         settle(p, &p->held[i]);
+        }
         p->n_held = 0;
         strbuf_reset(&p->texts);
         if (p->texts.cap > MAX_TEXTS_KEPT)
@@ -272,6 +323,52 @@ static void list_watched(const struct pipeline *p, struct strbuf *out)
         }
 }
 
+/* When the last window before was read, by the clock of now: files that were changed after
+ * the clock was set back have earlier times. */
+static uint64_t before_any_step(const struct pipeline *p)
+{
+        uint64_t passed = window_boottime_usec() - p->last_read_boottime_usec, now = p->params.realtime_usec();
+
+        return MIN_OF(p->last_read_usec, now > passed ? now - passed : 0);
+}
+
+static void add_unread_events(uint32_t events, struct strbuf *out)
+{
+        for (uint32_t left = events, bit; left; left &= ~bit) {
+                bit = left & -left;
+                if (out->len > 0)
+                        strbuf_addc(out, ',');
+                strbuf_adds(out, vocab_name(bit));
+        }
+}
+
+void settle_tell_unread(struct pipeline *p)
+{
+        _cleanup_strbuf_ struct strbuf shed = STRBUF_NULL, events = STRBUF_NULL;
+        char count[24], first[24], last[24];
+
+        if (p->unread.count == 0)
+                return;
+        add_unread_events(record_shown_events(p->unread.events), &events);
+        strbuf_addf(&shed, "(not looked at) %" PRIu64 " - %s", p->unread.count, strbuf_str(&events));
+        (void)snprintf(count, sizeof(count), "%" PRIu64, p->unread.count);
+        (void)snprintf(first, sizeof(first), "%" PRIu64, p->unread.first_usec);
+        (void)snprintf(last, sizeof(last), "%" PRIu64, p->unread.last_usec);
+        const char *const fields[] = {
+                "FAWATCH_REASON", "the kernel's queue was longer than queue_memory",
+                "FAWATCH_COUNT", count,
+                "FAWATCH_FIRST_USEC", first,
+                "FAWATCH_LAST_USEC", last,
+                "FAWATCH_SHED", strbuf_str(&shed),
+                NULL,
+        };
+        reporter_note(p->params.reporter, RECORD_SHED, 4, fields,
+                      "%" PRIu64 " events were not looked at: the kernel's queue was longer than queue_memory",
+                      p->unread.count);
+        p->unread.count = 0;
+        p->unread.events = 0;
+}
+
 void settle_overflow(struct pipeline *p)
 {
         _cleanup_strbuf_ struct strbuf where = STRBUF_NULL;
@@ -279,6 +376,7 @@ void settle_overflow(struct pipeline *p)
 
         settle_weaken(p, true);
         settle_all(p);
+        window_done_to(p->current, p->judged_end);
         resolver_forget_all(p->params.resolver);
         attributor_forget_all(p->params.attributor);
         if (p->params.learn)
@@ -288,7 +386,8 @@ void settle_overflow(struct pipeline *p)
                 p->params.world_changed(p->params.userdata);
 
         list_watched(p, &where);
-        (void)snprintf(from, sizeof(from), "%" PRIu64, p->last_read_usec);
+        uint64_t from_usec = before_any_step(p);
+        (void)snprintf(from, sizeof(from), "%" PRIu64, from_usec);
         (void)snprintf(until, sizeof(until), "%" PRIu64, p->current->read_usec);
         const char *const fields[] = {
                 "FAWATCH_GAP", "overflow",
@@ -301,4 +400,6 @@ void settle_overflow(struct pipeline *p)
         reporter_note(p->params.reporter, RECORD_GAP, 3, fields,
                       "events were lost: the kernel's queue was full; how many and which is not known (%s)",
                       where.len > 0 ? strbuf_str(&where) : "no filesystem");
+        if (p->params.lost)
+                p->params.lost(p->params.userdata, from_usec);
 }

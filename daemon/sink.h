@@ -7,7 +7,13 @@
 #include "base.h"
 
 struct iovec;
+struct mmsghdr;
 struct sink;
+
+/* Records that one call of send() takes at the most. */
+#define SINK_BATCH 64u
+/* In msg_len: not accepted.  (A record in a memfd is accepted with 0 bytes.) */
+#define SINK_NOT_ACCEPTED UINT32_MAX
 
 struct sink_ops {
         /*
@@ -27,12 +33,20 @@ struct sink {
         const struct sink_ops *ops;
         int fd;              /* to poll for POLLOUT after -EAGAIN; may change after send(); -1: none */
         uint64_t too_large;  /* records given up */
+        /*
+         * SINK_BATCH of them, or NULL: the headers to send with.  sendmmsg(2) writes msg_len
+         * of each message that was accepted, before the process can be killed: where the
+         * memory outlives it, the next one knows exactly what the log has.
+         */
+        struct mmsghdr *headers;
 };
 
 /* A non-blocking socket to journald's native socket at path (NULL = the usual
  * one).  Never fails for lack of a listener: send() then returns -ENOENT or
  * -ECONNREFUSED and connects anew at the next call.  Returns 0 or -errno. */
 int sink_journal_new(const char *path, struct sink **ret);
+/* Where journald keeps what it takes: "persistent", "volatile" (gone with the next boot), "none". */
+const char *sink_journal_place(void);
 /* JSON lines to fd (not closed by us).  fd may be a pipe, a socket, a file or a
  * terminal; it is left in its mode (a shared terminal must not become
  * non-blocking): poll before each write, partial lines are finished first.

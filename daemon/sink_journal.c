@@ -11,11 +11,12 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <fcntl.h>
+#include <systemd/sd-id128.h>
 #include <unistd.h>
 
 #include "sink.h"
@@ -23,7 +24,6 @@
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 /* as sd_journal_send(3) takes: records up to this size need no memfd */
 #define SEND_BUFFER (8 * 1024 * 1024)
-#define BATCH 64u
 
 struct sink_journal {
         struct sink sink;
@@ -97,13 +97,14 @@ static ssize_t send_descriptor(const struct sink_journal *j, int fd)
                 struct cmsghdr header;
                 char space[CMSG_SPACE(sizeof(int))];
         } control = {};
-        const struct msghdr message = { .msg_control = &control, .msg_controllen = sizeof(control) };
+        struct mmsghdr own, *message = j->sink.headers ? j->sink.headers : &own;
 
         control.header.cmsg_level = SOL_SOCKET;
         control.header.cmsg_type = SCM_RIGHTS;
         control.header.cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-        return sendmsg(j->sink.fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 1;
+        message->msg_hdr = (struct msghdr){ .msg_control = &control, .msg_controllen = sizeof(control) };
+        return sendmmsg(j->sink.fd, message, 1, MSG_NOSIGNAL) < 0 ? -errno : 1;
 }
 
 static ssize_t send_large(struct sink_journal *j, const struct iovec *record)
@@ -124,14 +125,15 @@ static ssize_t send_large(struct sink_journal *j, const struct iovec *record)
 
 static ssize_t send_batch(struct sink_journal *j, const struct iovec *records, size_t n)
 {
-        struct mmsghdr messages[BATCH] = {};
+        struct mmsghdr own[SINK_BATCH], *messages = j->sink.headers ? j->sink.headers : own;
         int sent;
 
-        n = MIN_OF(n, (size_t)BATCH);
-        for (size_t i = 0; i < n; i++) {
-                messages[i].msg_hdr.msg_iov = (struct iovec *)&records[i];
-                messages[i].msg_hdr.msg_iovlen = 1;
-        }
+        n = MIN_OF(n, (size_t)SINK_BATCH);
+        for (size_t i = 0; i < n; i++)
+                messages[i].msg_hdr = (struct msghdr){
+                        .msg_iov = (struct iovec *)&records[i],
+                        .msg_iovlen = 1,
+                };
         do {
                 sent = sendmmsg(j->sink.fd, messages, (unsigned)n, MSG_NOSIGNAL);
         } while (sent < 0 && errno == EINTR);
@@ -179,4 +181,23 @@ int sink_journal_new(const char *path, struct sink **ret)
         memcpy(j->address.sun_path, path, strlen(path));
         *ret = &j->sink;
         return 0;
+}
+
+const char *sink_journal_place(void)
+{
+        static const struct {
+                const char *directory, *place;
+        } places[] = { { "/var/log/journal", "persistent" }, { "/run/log/journal", "volatile" } };
+        char id[33], path[80];
+        sd_id128_t machine;
+
+        if (sd_id128_get_machine(&machine) < 0)
+                return "none";
+        sd_id128_to_string(machine, id);
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                (void)snprintf(path, sizeof(path), "%s/%s", places[i].directory, id);
+                if (access(path, F_OK) == 0)
+                        return places[i].place;
+        }
+        return "none";
 }

@@ -43,17 +43,28 @@ static void armed_free(struct armed *a)
         free(a);
 }
 
-void until_free(struct until *u)
+static void forget_all(struct until *u)
 {
-        if (!u)
-                return;
         while (u->armed) {
                 struct armed *next = u->armed->next;
 
                 armed_free(u->armed);
                 u->armed = next;
         }
+}
+
+void until_free(struct until *u)
+{
+        if (!u)
+                return;
+        forget_all(u);
         free(u);
+}
+
+void until_set_marks(struct until *u, struct marks *marks)
+{
+        forget_all(u);
+        u->params.marks = marks;
 }
 
 /* ---- calls ---- */

@@ -27,6 +27,9 @@ int until_new(const struct until_params *params, struct until **ret);
 void until_free(struct until *u);
 DEFINE_CLEANUP(struct until, until_free);
 
+/* Other groups, which have none of our marks: those of before are forgotten, not taken off.  A generation
+ * must be set next. */
+void until_set_marks(struct until *u, struct marks *marks);
 /* What the plan wants and the matcher does not hold for spent is placed, what stands stays. */
 void until_set_generation(struct until *u, const struct generation *g);
 

@@ -12,14 +12,21 @@
 #define LARGEST_EVENT 4096u
 /* Metadata, one handle of the shortest kind, a pidfd: no event that opens one is smaller. */
 #define SMALLEST_EVENT 48u
+/* A read at a time: as much of the window is zeroed before it. */
+#define READ_BYTES (32u * 1024u)
 #define FAN_NAMES_A_DIR (FAN_CREATE | FAN_DELETE | FAN_RENAME | FAN_MOVED_FROM | FAN_MOVED_TO)
 
-uint64_t window_boottime_usec(void)
+static uint64_t clock_usec(clockid_t clock)
 {
         struct timespec ts;
 
-        (void)clock_gettime(CLOCK_BOOTTIME, &ts);
+        (void)clock_gettime(clock, &ts);
         return (uint64_t)ts.tv_sec * USEC_PER_SEC + (uint64_t)ts.tv_nsec / NSEC_PER_USEC;
+}
+
+uint64_t window_boottime_usec(void)
+{
+        return clock_usec(CLOCK_BOOTTIME);
 }
 
 int window_init(struct window *w, size_t bytes, size_t max_events)
@@ -31,13 +38,17 @@ int window_init(struct window *w, size_t bytes, size_t max_events)
         return w->data ? 0 : -ENOMEM;
 }
 
-void window_done(struct window *w)
+void window_init_kept(struct window *w, struct spool *s, unsigned index, size_t max_events)
 {
-        window_reset(w);
-        free(w->data);
-        free(w->execs);
-        free(w->dirs);
-        *w = (struct window){};
+        size_t size;
+        uint8_t *data = spool_window_data(s, index, &size);
+
+        /* Behind the last event there is always room for the length that is zero. */
+        *w = (struct window){
+                .data = data, .cap = size - sizeof(struct fanotify_event_metadata),
+                .max_events = MAX_OF(max_events, (size_t)1), .owns_fds = true,
+                .spool = s, .kept = &spool_state(s)->windows[index],
+        };
 }
 
 static void close_rest(struct window *w)
@@ -50,13 +61,27 @@ static void close_rest(struct window *w)
         w->closed = w->len;
 }
 
+void window_done(struct window *w)
+{
+        close_rest(w);
+        if (!w->spool)
+                free(w->data);
+        free(w->execs);
+        free(w->dirs);
+        *w = (struct window){};
+}
+
 void window_reset(struct window *w)
 {
         close_rest(w);
         w->len = w->closed = w->n_events = w->n_execs = w->n_dirs = w->dirs_indexed = 0;
         w->since_usec = 0;
-        w->drained = w->execs_unknown = false;
+        w->drained = w->execs_unknown = w->replayed = false;
         w->owns_fds = true;
+        if (w->kept && w->kept->order != 0) {
+                w->kept->order = 0;
+                spool_commit(w->spool);
+        }
 }
 
 int window_next(const struct window *w, size_t *at, struct fan_event *ret)
@@ -67,8 +92,9 @@ int window_next(const struct window *w, size_t *at, struct fan_event *ret)
         if (r > 0) {
                 *at = c.pos;
                 if (!w->owns_fds) {
+                        /* that it was gone when it was read stays true */
                         ret->fd = FAN_NOFD;
-                        ret->pidfd = FAN_NOPIDFD;
+                        ret->pidfd = w->replayed && ret->pidfd >= 0 ? FAN_EPIDFD : FAN_NOPIDFD;
                 }
         }
         return r > 0;
@@ -195,20 +221,49 @@ static void take_in(struct window *w, size_t from, uint64_t *ret_bad)
                 qsort(w->execs, w->n_execs, sizeof(*w->execs), compare_execs);
 }
 
-int window_fill(struct window *w, struct fan_group *g, uint64_t *ret_bad)
+/*
+ * A process that is killed in read(2) leaves what the kernel had copied, and nobody
+ * knows how much: so there are zeroes behind it, where the next event would have its
+ * length.  Zeroing also faults the pages in.  A kill during a page fault inside
+ * read(2) would lose the event that was being copied.
+ */
+static void prepare(struct window *w, struct fan_group *g, size_t size, uint64_t oldest_usec)
+{
+        const struct group_key *key = fan_group_key(g);
+
+        memset(w->data + w->len, 0, size + sizeof(struct fanotify_event_metadata));
+        if (w->len > 0)
+                return;
+        *w->kept = (struct spool_window){
+                .order = ++spool_state(w->spool)->orders,
+                .group_kind = key->kind,
+                .mount_id = key->mount_id,
+                .read_usec = clock_usec(CLOCK_REALTIME),
+                .oldest_usec = oldest_usec,
+        };
+        spool_commit(w->spool);
+}
+
+static size_t next_read_size(const struct window *w)
+{
+        /* each event read may open a descriptor: no more bytes than events are allowed */
+        size_t wish = MAX_OF((w->max_events - w->n_events) * SMALLEST_EVENT, (size_t)LARGEST_EVENT);
+
+        return MIN_OF(MIN_OF(w->cap - w->len, wish), (size_t)READ_BYTES);
+}
+
+int window_fill(struct window *w, struct fan_group *g, uint64_t oldest_usec, uint64_t *ret_bad)
 {
         w->drained = false;
         for (;;) {
-                size_t room = w->cap - w->len;
-
-                if (room < LARGEST_EVENT || w->n_events >= w->max_events)
+                if (w->cap - w->len < LARGEST_EVENT || w->n_events >= w->max_events)
                         return 0;
 
-                /* each event read may open a descriptor: no more bytes than events are allowed */
-                size_t wish = (w->max_events - w->n_events) * SMALLEST_EVENT;
+                size_t size = next_read_size(w);
                 uint64_t before = window_boottime_usec();
-                ssize_t n = fan_group_read(g, w->data + w->len,
-                                           MIN_OF(room, MAX_OF(wish, (size_t)LARGEST_EVENT)));
+                if (w->spool)
+                        prepare(w, g, size, oldest_usec);
+                ssize_t n = fan_group_read(g, w->data + w->len, size);
 
                 if (n == -EINTR)
                         continue;
@@ -226,11 +281,39 @@ int window_fill(struct window *w, struct fan_group *g, uint64_t *ret_bad)
         }
 }
 
+/* Where the first length of zero stands, or one that cannot be. */
+static size_t bytes_left_behind(const struct window *w)
+{
+        size_t at = 0;
+
+        while (w->cap - at >= sizeof(struct fanotify_event_metadata)) {
+                struct fanotify_event_metadata event;
+
+                memcpy(&event, w->data + at, sizeof(event));
+                if (event.event_len < sizeof(event) || event.event_len > w->cap - at)
+                        break;
+                at += event.event_len;
+        }
+        return at;
+}
+
+void window_replay(struct window *w, uint64_t *ret_bad)
+{
+        if (w->kept->order == 0)
+                return;
+        w->len = w->closed = bytes_left_behind(w);
+        w->owns_fds = false;
+        w->replayed = true;
+        w->read_usec = w->kept->read_usec;
+        take_in(w, 0, ret_bad);
+        w->kept->done = MIN_OF(w->kept->done, (uint64_t)w->len);
+}
+
 int window_copy(struct window *w, const void *bytes, size_t len, uint64_t *ret_bad)
 {
         window_reset(w);
         if (len > w->cap) {
-                uint8_t *data = len < UINT32_MAX ? realloc(w->data, len) : NULL;
+                uint8_t *data = !w->spool && len < UINT32_MAX ? realloc(w->data, len) : NULL;
 
                 if (!data)
                         return -ENOMEM;

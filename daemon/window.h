@@ -7,6 +7,7 @@
 
 #include "decode.h"
 #include "fan_group.h"
+#include "spool.h"
 
 struct window {
         uint8_t *data;
@@ -16,9 +17,15 @@ struct window {
         uint64_t read_usec; /* realtime of the last read */
         uint64_t epoch;     /* how often the queue had been seen empty before the first */
         uint64_t since_usec; /* nothing in it was queued before, on CLOCK_BOOTTIME; 0 = not known */
+        uint64_t read_boottime_usec;
         bool drained;       /* the last fill found the queue empty behind it */
         uint64_t drained_usec; /* not later than that, on CLOCK_BOOTTIME */
         bool owns_fds;      /* false: bytes from elsewhere, whose numbers are no descriptors of ours */
+        bool replayed;      /* read by a process that is gone */
+
+        /* Bytes that outlive this process: what is read stands there before anybody knows of it. */
+        struct spool *spool; /* NULL: the bytes are our own */
+        struct spool_window *kept;
 
         struct window_exec { /* sorted by pid, then place */
                 int32_t pid;
@@ -40,17 +47,29 @@ struct window {
 uint64_t window_boottime_usec(void);
 
 int window_init(struct window *w, size_t bytes, size_t max_events);
+/* The same in the spool's window of this index (borrowed). */
+void window_init_kept(struct window *w, struct spool *s, unsigned index, size_t max_events);
+/* What the process before read into it and did not judge is its content now.  The event at
+ * kept->done is the next one to be judged. */
+void window_replay(struct window *w, uint64_t *ret_bad);
+/* The events up to here are judged and their records made: with the spool's next commit. */
+static inline void window_done_to(struct window *w, size_t end)
+{
+        if (w->kept)
+                w->kept->done = end;
+}
 /* Closes what is open and frees all. */
 void window_done(struct window *w);
 /* Empties it, closing what is open. */
 void window_reset(struct window *w);
 
 /*
- * Appends what the queue holds, up to the bounds.  *ret_bad is added to for each
+ * Appends what the queue holds, up to the bounds; oldest_usec as in attributor_begin_batch(),
+ * for who may have to judge it without us.  *ret_bad is added to for each
  * stretch that does not decode (it is left out).  Returns 0 or a negative errno of
  * read(2), the latter only when nothing is in the window.
  */
-int window_fill(struct window *w, struct fan_group *g, uint64_t *ret_bad);
+int window_fill(struct window *w, struct fan_group *g, uint64_t oldest_usec, uint64_t *ret_bad);
 /* The same with bytes from memory (which must outlive the window's content). */
 int window_copy(struct window *w, const void *bytes, size_t len, uint64_t *ret_bad);
 

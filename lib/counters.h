@@ -23,6 +23,8 @@
         X(events_bad, "records that could not be decoded")                     \
         X(events_no_memory, "dropped because memory was short")                \
         X(events_recorded, "events that became a record")                      \
+        X(events_unread,   "shed before they were looked at: the kernel's queue was too long") \
+        X(events_recovered, "changes found by a scan after a gap")             \
         X(records_made, "records of all kinds made")                           \
         X(records_sent, "records the log accepted")                            \
         X(records_shed, "records shed because the log did not keep up")        \
@@ -31,6 +33,7 @@
         X(paths_cached, "directory paths found in the cache")                  \
         X(paths_resolved, "directory paths asked of the kernel")               \
         X(paths_failed, "directory paths that could not be found")             \
+        X(paths_timed_out, "... because the filesystem hangs")                 \
         X(actors_cached, "processes found in the cache")                       \
         X(actors_read, "processes read from /proc")                            \
         X(actors_tracked, "processes that were gone, known from process events") \

@@ -9,6 +9,7 @@ lib_libcore_a_SOURCES = \
 	%D%/cgroup.c %D%/cgroup.h \
 	%D%/coalesce.c %D%/coalesce.h \
 	%D%/conf_lex.c %D%/conf_lex.h \
+	%D%/conf_pack.c %D%/conf_pack.h \
 	%D%/conf_print.c %D%/conf_print.h \
 	%D%/conf_syntax.c %D%/conf_syntax.h \
 	%D%/conf_value.c %D%/conf_value.h \
@@ -28,6 +29,7 @@ lib_libcore_a_SOURCES = \
 	%D%/interest_deliver.c \
 	%D%/interest_mark.c \
 	%D%/interest_mask.c \
+	%D%/life.c %D%/life.h \
 	%D%/limit.c %D%/limit.h \
 	%D%/lru.c %D%/lru.h \
 	%D%/markdiff.c %D%/markdiff.h \
@@ -68,9 +70,11 @@ lib_libcore_a_SOURCES = \
 	%D%/settings.c %D%/settings.h \
 	%D%/shed.c %D%/shed.h \
 	%D%/spool.c %D%/spool.h \
+	%D%/spool_area.c %D%/spool_area.h \
 	%D%/strbuf.c %D%/strbuf.h \
 	%D%/units.c %D%/units.h \
 	%D%/unwanted.c %D%/unwanted.h \
+	%D%/verify.c %D%/verify.h \
 	%D%/vocab.c %D%/vocab.h \
 	%D%/world.c %D%/world.h \
 	%D%/world_text.c \

@@ -89,6 +89,7 @@ enum field_flag {
         X(COUNTERS, F_PLAIN)                    \
         X(RULE_COUNTERS, F_LIST)                \
         X(LAST_SEQ, F_NUMBER)                   \
+        X(HEARTBEAT_USEC, F_NUMBER)             \
         X(REASON, F_PLAIN)                      \
         X(HINT, F_PLAIN)                        \
         X(MOUNTPOINT, F_PLAIN)                  \

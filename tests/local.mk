@@ -16,6 +16,7 @@ core_unit_tests = \
 	%D%/unit/test-arena \
 	%D%/unit/test-cgroup \
 	%D%/unit/test-coalesce \
+	%D%/unit/test-conf-pack \
 	%D%/unit/test-conftree \
 	%D%/unit/test-counters \
 	%D%/unit/test-decode \
@@ -28,6 +29,7 @@ core_unit_tests = \
 	%D%/unit/test-generation \
 	%D%/unit/test-interest \
 	%D%/unit/test-interest-deliver \
+	%D%/unit/test-life \
 	%D%/unit/test-limit \
 	%D%/unit/test-lru \
 	%D%/unit/test-markdiff \
@@ -48,8 +50,10 @@ core_unit_tests = \
 	%D%/unit/test-settings \
 	%D%/unit/test-shed \
 	%D%/unit/test-spool \
+	%D%/unit/test-spool-area \
 	%D%/unit/test-strbuf \
 	%D%/unit/test-units \
+	%D%/unit/test-verify \
 	%D%/unit/test-vocab \
 	%D%/unit/test-world
 
@@ -62,6 +66,7 @@ daemon_unit_tests = \
 	%D%/unit/test-fan-group \
 	%D%/unit/test-ignores \
 	%D%/unit/test-ignores-random \
+	%D%/unit/test-lane \
 	%D%/unit/test-pipeline \
 	%D%/unit/test-reporter \
 	%D%/unit/test-resolve \
@@ -70,9 +75,10 @@ daemon_unit_tests = \
 	%D%/unit/test-tracked
 
 # enumerated models
-model_tests = %D%/model/test-reload
+model_tests = %D%/model/test-reload %D%/model/test-reload-storm
 tests_model_test_reload_SOURCES = %D%/model/test-reload.c %D%/model/fake_kernel.c %D%/model/fake_kernel.h
 tests_model_test_reload_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_model_test_reload_storm_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += $(core_unit_tests) $(daemon_unit_tests) $(model_tests)
@@ -87,6 +93,7 @@ LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_control_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_lane_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 actor_fixture = %D%/unit/actor_fixture.c %D%/unit/actor_fixture.h $(street_fixture)
 tests_unit_test_attribute_SOURCES = %D%/unit/test-attribute.c $(actor_fixture)
 tests_unit_test_tracked_SOURCES = %D%/unit/test-tracked.c $(actor_fixture)
@@ -138,7 +145,8 @@ fuzz_targets = \
 	%D%/fuzz/fuzz-fdinfo \
 	%D%/fuzz/fuzz-match \
 	%D%/fuzz/fuzz-rules \
-	%D%/fuzz/fuzz-scan
+	%D%/fuzz/fuzz-scan \
+	%D%/fuzz/fuzz-spool
 check_PROGRAMS += $(fuzz_targets)
 if ENABLE_FUZZING
 fuzz_main =
@@ -164,6 +172,9 @@ tests_fuzz_fuzz_rules_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_scan_SOURCES = %D%/fuzz/fuzz-scan.c $(fuzz_main)
 tests_fuzz_fuzz_scan_LDADD = $(CORE_LIBS)
 tests_fuzz_fuzz_scan_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_spool_SOURCES = %D%/fuzz/fuzz-spool.c $(fuzz_main)
+tests_fuzz_fuzz_spool_LDADD = $(CORE_LIBS)
+tests_fuzz_fuzz_spool_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 TESTS += %D%/fuzz/replay.sh
 
 # the walls of the architecture

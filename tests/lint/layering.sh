@@ -51,7 +51,7 @@ only sd-event "$(includes 'systemd/sd-event\.h')" daemon/daemon.c daemon/control
 only sd-bus "$(includes 'systemd/sd-bus\.h')" daemon/control.c daemon/control_methods.c \
     daemon/control_filter.c daemon/control_internal.h ctl/client.c
 # The daemon speaks journald's protocol itself: sd_journal_send() blocks when journald does.
-# "fawatchctl who" reads it.
+# "fawatchctl who" and "fawatchctl verify" read it.
 only sd-journal "$(includes 'systemd/sd-journal\.h')" ctl/journal.c
 # Process events: netlink's process connector.
 only cn_proc "$(includes 'linux/(cn_proc|connector|netlink)\.h')" daemon/proc_events.c

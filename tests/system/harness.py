@@ -316,6 +316,12 @@ class Fawatchd:
     def ctl_json(self, *arguments):
         return json.loads(self.ctl(*arguments, "--json").out)
 
+    def ctl_status(self, *arguments):
+        """The answer as JSON, whether it is yes or no."""
+        result = self.ctl(*arguments, "--json", check=False)
+        assert result.status in (0, 1), result
+        return json.loads(result.out)
+
     def main_pid(self):
         return int(self.machine.sh("systemctl show -P MainPID fawatchd").out)
 

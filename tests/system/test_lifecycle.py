@@ -35,7 +35,7 @@ def test_status_text_says_what_it_does(fawatchd, machine, w):
     assert "rule" in text and "mark" in text
 
 
-def test_crash_is_restarted(fawatchd, machine, w):
+def test_crash_is_restarted_and_nothing_is_missing(fawatchd, machine, w, kinds):
     fawatchd.restarts_expected = True
     fawatchd.start(RULES)
     old = fawatchd.main_pid()
@@ -45,6 +45,7 @@ def test_crash_is_restarted(fawatchd, machine, w):
     assert fawatchd.property("NRestarts") == "1"
     machine.sh("touch /t/w/after")
     assert "/t/w/after" in {r["path"] for r in fawatchd.records()}
+    assert fawatchd.of_kind(kinds["gap"], wait=False) == []
 
 
 def test_watchdog_restarts_a_daemon_that_hangs(fawatchd, machine, w):

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Journals as lists of records, and what is said of them. */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "verify.h"
+
+#define A "0123456789abcdef0123456789abcdef"
+#define B "ffffffffffffffffffffffffffffffff"
+
+static void add(struct verify *v, const char *stream, uint64_t seq, enum record_kind kind)
+{
+        const struct verify_record r = {
+                .stream = stream, .seq = seq, .usec = 1000 + seq, .kind = kind,
+                .shed_seq = "", .gap = "absent", .reason = "r", .where = "/", .from_usec = 1,
+        };
+
+        assert_int_equal(verify_add(v, &r), 0);
+}
+
+static void add_range(struct verify *v, const char *stream, uint64_t first, uint64_t last)
+{
+        for (uint64_t n = first; n <= last; n++)
+                add(v, stream, n, RECORD_CREATE);
+}
+
+static void add_shed(struct verify *v, const char *stream, uint64_t seq, const char *ranges, uint64_t count)
+{
+        const struct verify_record r = {
+                .stream = stream, .seq = seq, .usec = 1000 + seq, .kind = RECORD_SHED,
+                .shed_seq = ranges, .count = count, .gap = "", .reason = "", .where = "",
+        };
+
+        assert_int_equal(verify_add(v, &r), 0);
+}
+
+static void test_complete(void **state)
+{
+        _cleanup_verify_ struct verify v = VERIFY_NULL;
+
+        add_range(&v, A, 1, 1000);
+        assert_int_equal(verify_finish(&v, A, 1000), 0);
+        assert_true(verify_complete(&v));
+        assert_int_equal(v.n_records, 1000);
+        assert_int_equal(v.streams[0].first, 1);
+        assert_int_equal(v.streams[0].last, 1000);
+        assert_true(v.streams[0].floor_known);
+}
+
+static void test_missing(void **state)
+{
+        static const struct verify_range expected[] = {
+                { 4, 5, 1003, 1006 }, { 8, 8, 1007, 1009 }, { 10, 12, 1009, 0 },
+        };
+        _cleanup_verify_ struct verify v = VERIFY_NULL;
+
+        add_range(&v, A, 1, 3);
+        add_range(&v, A, 6, 7);
+        add_range(&v, A, 9, 9);
+        assert_int_equal(verify_finish(&v, A, 12), 0);
+        assert_false(verify_complete(&v));
+        assert_int_equal(verify_missing(&v), 6);
+        assert_int_equal(v.streams[0].n_missing, ELEMENTSOF(expected));
+        for (size_t i = 0; i < ELEMENTSOF(expected); i++)
+                assert_memory_equal(&v.streams[0].missing[i], &expected[i], sizeof(expected[i]));
+}
+
+static void test_what_the_journal_no_longer_keeps(void **state)
+{
+        _cleanup_verify_ struct verify v = VERIFY_NULL;
+
+        add_range(&v, A, 50, 60);
+        assert_int_equal(verify_finish(&v, "", 0), 0);
+        assert_false(verify_complete(&v));
+        assert_int_equal(verify_missing(&v), 0);
+        assert_false(v.streams[0].floor_known);
+}
+
+static void test_asked_from_a_time_on(void **state)
+{
+        _cleanup_verify_ struct verify v = VERIFY_NULL, w = VERIFY_NULL;
+
+        assert_int_equal(verify_add_before(&v, A, 49), 0);
+        add_range(&v, A, 50, 60);
+        assert_int_equal(verify_finish(&v, "", 0), 0);
+        assert_true(verify_complete(&v));
+
+        assert_int_equal(verify_add_before(&w, A, 40), 0);
+        add_range(&w, A, 50, 60);
+        assert_int_equal(verify_finish(&w, "", 0), 0);
+        assert_int_equal(verify_missing(&w), 9);
+}
+
+static void test_shed_is_accounted(void **state)
+{
+        _cleanup_verify_ struct verify v = VERIFY_NULL;
+
+        add_range(&v, A, 1, 3);
+        add_shed(&v, A, 10, "4-6,8-9", 5);
+        add_range(&v, A, 11, 12);
+        assert_int_equal(verify_finish(&v, "", 0), 0);
+        assert_int_equal(verify_missing(&v), 1); /* 7 */
+        assert_int_equal(v.streams[0].missing[0].first, 7);
+        assert_int_equal(v.streams[0].n_shed, 5);
+        assert_false(verify_complete(&v));
+}
+
+/* Ranges that were merged hold more than was shed: the count tells. */
+static void test_more_absent_than_shed(void **state)
+{
+        _cleanup_verify_ struct verify v = VERIFY_NULL;
+
+        add_range(&v, A, 1, 3);
+        add_shed(&v, A, 10, "4-9 (not all of these)", 4);
+        assert_int_equal(verify_finish(&v, "", 0), 0);
+        assert_int_equal(verify_missing(&v), 2);
+}
+
+static void test_repeated(void **state)
+{
+        _cleanup_verify_ struct verify v = VERIFY_NULL;
+
+        add_range(&v, A, 1, 3);
+        add_range(&v, A, 3, 4);
+        assert_int_equal(verify_finish(&v, "", 0), 0);
+        assert_int_equal(v.streams[0].n_repeated, 1);
+        assert_false(verify_complete(&v));
+}
+
+static void test_two_streams(void **state)
+{
+        _cleanup_verify_ struct verify v = VERIFY_NULL;
+
+        add_range(&v, A, 1, 3);
+        add(&v, A, 4, RECORD_STOPPING);
+        add(&v, B, 1, RECORD_GAP);
+        add_range(&v, B, 2, 3);
+        assert_int_equal(verify_finish(&v, "", 0), 0);
+        assert_int_equal(v.n_streams, 2);
+        assert_true(v.streams[0].stopped);
+        assert_true(v.streams[1].begins_with_gap);
+        assert_int_equal(v.n_gaps, 1);
+        assert_true(v.gaps[0].absence);
+        assert_int_equal(v.gaps[0].until_usec, 1001);
+        assert_int_equal(verify_missing(&v), 0);
+        assert_false(verify_complete(&v));
+}
+
+static void test_nothing(void **state)
+{
+        _cleanup_verify_ struct verify v = VERIFY_NULL;
+
+        assert_int_equal(verify_finish(&v, "", 0), 0);
+        assert_false(verify_complete(&v));
+}
+
+int main(void)
+{
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_complete),
+                cmocka_unit_test(test_missing),
+                cmocka_unit_test(test_what_the_journal_no_longer_keeps),
+                cmocka_unit_test(test_asked_from_a_time_on),
+                cmocka_unit_test(test_shed_is_accounted),
+                cmocka_unit_test(test_more_absent_than_shed),
+                cmocka_unit_test(test_repeated),
+                cmocka_unit_test(test_two_streams),
+                cmocka_unit_test(test_nothing),
+        };
+        return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
+}
