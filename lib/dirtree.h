@@ -25,6 +25,15 @@ void dirtree_set(struct dirtree_node *n, void *value);
 /* Removes the node, and those above it, as far as nothing hangs there or below. */
 void dirtree_prune(struct dirtree *t, struct dirtree_node *n);
 
+/*
+ * Moves the node to another path of its filesystem, with all that hangs below; those above are made and
+ * pruned as needed.  Returns 0; -EEXIST (something is there, or it would be below itself); -EINVAL (a root
+ * stays where it is); -ENOMEM.  *node is another one when the name grew; where it hung from is not.
+ */
+int dirtree_move(struct dirtree *t, struct dirtree_node **node, const char *path, size_t len);
+uint64_t dirtree_fsid(const struct dirtree_node *n) _pure_;
+struct dirtree_node *dirtree_parent(const struct dirtree_node *n) _pure_; /* NULL of a root */
+
 /* Calls fn for the value of n and of each node below it.  fn must not change the tree. */
 void dirtree_foreach(const struct dirtree_node *n, void (*fn)(void *userdata, void *value), void *userdata);
 

@@ -17,6 +17,7 @@ lib_libcore_a_SOURCES = \
 	%D%/counters.c %D%/counters.h \
 	%D%/decode.c %D%/decode.h \
 	%D%/diag.c %D%/diag.h \
+	%D%/dirtable.c %D%/dirtable.h \
 	%D%/dirtree.c %D%/dirtree.h \
 	%D%/escape.c %D%/escape.h \
 	%D%/event.c %D%/event.h \

@@ -22,6 +22,7 @@ core_unit_tests = \
 	%D%/unit/test-decode \
 	%D%/unit/test-diag \
 	%D%/unit/test-escape \
+	%D%/unit/test-dirtable \
 	%D%/unit/test-dirtree \
 	%D%/unit/test-event \
 	%D%/unit/test-explain \

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -97,6 +98,28 @@ static void test_prune(void **state)
         dirtree_free(t);
 }
 
+static void test_move(void **state)
+{
+        struct dirtree *t;
+
+        assert_int_equal(dirtree_new(&t), 0);
+        add(t, "/", "0");
+        add(t, "/a/b/c", "3");
+        add(t, "/d", "4");
+        struct dirtree_node *b = find(t, "/a/b"), *top = find(t, "/");
+        assert_int_equal(dirtree_move(t, &b, "/e/name-that-is-longer", 22), 0);
+        assert_ptr_equal(find(t, "/e/name-that-is-longer"), b);
+        assert_string_equal(dirtree_value(find(t, "/e/name-that-is-longer/c")), "3");
+        assert_null(find(t, "/a")); /* nothing hung there but what moved */
+        assert_int_equal(dirtree_fsid(b), FS);
+        assert_int_equal(dirtree_move(t, &b, "/d", 2), -EEXIST);
+        assert_int_equal(dirtree_move(t, &b, "/e/name-that-is-longer/c/b", 26), -EEXIST);
+        assert_int_equal(dirtree_move(t, &top, "/x", 2), -EINVAL);
+        assert_int_equal(dirtree_move(t, &b, "/e/f/", 5), -EINVAL);
+        assert_int_equal(dirtree_count(t), 5);
+        dirtree_free(t);
+}
+
 static void test_many(void **state)
 {
         static char paths[3000][32];
@@ -126,6 +149,7 @@ int main(void)
                 cmocka_unit_test(test_paths),
                 cmocka_unit_test(test_below),
                 cmocka_unit_test(test_prune),
+                cmocka_unit_test(test_move),
                 cmocka_unit_test(test_many),
         };
 
