@@ -45,7 +45,9 @@ lib_libcore_a_SOURCES = \
 	%D%/objects.c %D%/objects.h \
 	%D%/pattern.c %D%/pattern.h \
 	%D%/pattern_translate.c %D%/pattern_translate.h \
+	%D%/placement.c %D%/placement.h \
 	%D%/plan.c %D%/plan.h \
+	%D%/plan_dirs.c \
 	%D%/plan_gaps.c \
 	%D%/plan_ignore.c %D%/plan_ignore.h \
 	%D%/plan_internal.h \

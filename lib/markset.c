@@ -186,7 +186,7 @@ int markset_copy(const struct markset *from, struct markset *ret)
 
 /* --- for people --- */
 
-static void print_bits(uint64_t bits, struct strbuf *out)
+void mark_print_mask(uint64_t bits, struct strbuf *out)
 {
         static const struct {
                 uint64_t bit;
@@ -236,11 +236,11 @@ void mark_print(const struct mark *m, struct strbuf *out)
         strbuf_adds(out, ":");
         if (m->mask != 0) {
                 strbuf_adds(out, " mask ");
-                print_bits(m->mask, out);
+                mark_print_mask(m->mask, out);
         }
         if (m->ignore_mask != 0) {
                 strbuf_adds(out, m->mask != 0 ? "; ignore " : " ignore ");
-                print_bits(m->ignore_mask, out);
+                mark_print_mask(m->ignore_mask, out);
                 if (!m->ignore_surv)
                         strbuf_adds(out, " until modified");
         }

@@ -9,9 +9,23 @@
 
 /* Which fanotify group a mark belongs to. */
 struct group_key {
-        enum group_kind { GROUP_MAIN, GROUP_MOUNT } kind;
-        int mount_id; /* GROUP_MOUNT: the mount whose marks it holds */
+        enum group_kind { GROUP_MAIN, GROUP_MOUNT, GROUP_FILESYSTEM } kind;
+        /* GROUP_MOUNT: the mount whose marks it holds.  GROUP_FILESYSTEM: the filesystem whose fsid says
+         * nothing, by its device number as the kernel holds it (20 bits of minor). */
+        int mount_id;
 };
+static inline struct group_key group_key_filesystem(uint32_t sdev_major, uint32_t sdev_minor)
+{
+        return (struct group_key){ .kind = GROUP_FILESYSTEM,
+                                   .mount_id = (int)(sdev_major << 20 | (sdev_minor & 0xfffff)) };
+}
+/* The fsid that its events are to be read with, world_own_fsid(); 0: the one that they carry. */
+static inline uint64_t group_key_fsid(const struct group_key *k)
+{
+        return k->kind != GROUP_FILESYSTEM
+                       ? 0
+                       : world_own_fsid((uint32_t)k->mount_id >> 20, (uint32_t)k->mount_id & 0xfffff);
+}
 
 struct mark_object {
         enum mark_kind { MARK_FILESYSTEM, MARK_MOUNT, MARK_INODE } kind;
@@ -55,5 +69,7 @@ void markset_sort(struct markset *s);
 void markset_remove(struct markset *s, struct mark *mark);
 int markset_copy(const struct markset *from, struct markset *ret);
 struct strbuf;
+/* "create,delete,ondir" */
+void mark_print_mask(uint64_t mask, struct strbuf *out);
 /* "filesystem 8:1 at /srv: mask create,delete,rename,ondir" one a line, for --print-plan and marks. */
 void mark_print(const struct mark *m, struct strbuf *out);

@@ -69,6 +69,8 @@ static void demand_tripwire(struct planner *pl, const char *path, uint32_t event
         uint32_t mount = world_mount_of(pl->world, path);
         struct demand *d;
 
+        if (mount != WORLD_NONE && world_fs_by_directories(&pl->world->fs[pl->world->mounts[mount].fs]))
+                planner_dirs_above(pl, path);
         if (mount == WORLD_NONE || !watchable(&pl->world->fs[pl->world->mounts[mount].fs]))
                 return;
         d = &pl->demands[pl->world->mounts[mount].fs];
@@ -105,8 +107,10 @@ static void reach_below(struct planner *pl, const struct need *need, const char 
         for (size_t i = 0; i < n; i++) {
                 const struct world_mount *m = &pl->world->mounts[below[i]];
 
-                if (m->visible)
-                        demand(pl, m->fs, need, shows_everything(m));
+                if (!m->visible)
+                        continue;
+                demand(pl, m->fs, need, shows_everything(m));
+                planner_dirs_tree(pl, need->events, m->fs, m->root);
         }
 }
 
@@ -128,7 +132,7 @@ static bool check_own_fs(struct planner *pl, const struct need *need, const stru
                             fs->fstype);
                 return false;
         }
-        if (fs->mark_errno != 0) {
+        if (fs->mark_errno != 0 && !world_fs_by_directories(fs)) {
                 planner_gap_no_mark(pl, need->rule, need->path, fs);
                 d->refused = true;
                 return false;
@@ -152,6 +156,7 @@ static void reach_name(struct planner *pl, const struct rule *rule, const struct
                 planner_gap_missing(pl, need->rule, p);
         check_own_fs(pl, need, &w->fs[m->fs]);
         demand(pl, m->fs, need, everywhere);
+        planner_dirs_path(pl, rule, need->events, p);
         demand_links(pl, p, need->events);
         if (rule->clause.scope == SCOPE_TREE)
                 reach_below(pl, need, p->resolved);
@@ -171,6 +176,7 @@ static void reach_filesystem(struct planner *pl, const struct rule *rule, const 
         m = &pl->world->mounts[mount];
         check_own_fs(pl, need, &pl->world->fs[m->fs]);
         demand(pl, m->fs, need, true);
+        planner_dirs_tree(pl, need->events, m->fs, "/");
         if (!shows_everything(&pl->world->mounts[pl->world->fs[m->fs].canonical_mount]))
                 planner_gap(pl,
                             &(struct gap_facts){
@@ -216,6 +222,10 @@ static void reach_mount(struct planner *pl, const struct rule *rule, const struc
         d->mount_events |= need->events;
         if (!check_own_fs(pl, need, &pl->world->fs[m->fs]))
                 return;
+        if (world_fs_by_directories(&pl->world->fs[m->fs])) {
+                planner_gap_no_mark(pl, need->rule, need->path, &pl->world->fs[m->fs]);
+                return;
+        }
         planner_gap(pl,
                     &(struct gap_facts){
                             .kind = GAP_MOUNT_BLIND,
@@ -350,6 +360,13 @@ static void cover(struct planner *pl, uint32_t index, struct coverage *ret)
         if (fs->class == FS_PSEUDO) {
                 ret->state = SKIPPED;
                 ret->how = "pseudo filesystem";
+        } else if (world_fs_by_directories(fs)) {
+                /* a directory made a moment ago is listed: what was made and removed before is not known */
+                ret->state = d->events != 0 ? PARTLY_COVERED : NOT_COVERED;
+                ret->how = d->events != 0 ? "directory marks; what was made and removed again in the first "
+                                            "moments of a new directory is not seen"
+                                          : "directory marks, which see nothing of a rule for a mount";
+                ret->follows_names = d->events != 0;
         } else if (fs->mark_errno != 0) {
                 ret->state = NOT_COVERED;
                 ret->how = planner_no_mark_advice(fs->mark_errno);
@@ -389,6 +406,8 @@ static void make_plan(struct planner *pl)
         for (size_t i = 0; i < pl->rules->n_ignores; i++)
                 if (pl->rules->ignores[i].until_modified)
                         reach_until(pl, &pl->rules->ignores[i]);
+        planner_dirs_ignores(pl);
+        placement_seal(&pl->plan->placement);
         planner_gaps_filesystems(pl);
         planner_gaps_kernel(pl);
         planner_gaps_names(pl);
@@ -428,6 +447,7 @@ void plan_free(struct plan *p)
         if (!p)
                 return;
         markset_done(&p->wanted);
+        placement_done(&p->placement);
         free(p->gaps);
         arena_free(p->arena);
         free(p);

@@ -6,6 +6,7 @@
  */
 
 #include "markset.h"
+#include "placement.h"
 #include "settings.h"
 
 enum gap_kind {
@@ -63,6 +64,7 @@ struct plan {
         size_t n_gaps;
         struct coverage *coverage; /* sorted by fs */
         size_t n_coverage;
+        struct placing placement; /* where trees are watched by marks on their directories */
         struct plan_ignore *ignores; /* in the order of the rules */
         size_t n_ignores;
         struct strings prices; /* of dear marks: "/: modify for /etc (asked for by etc) makes every small write ..." */

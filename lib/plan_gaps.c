@@ -97,7 +97,7 @@ void planner_gaps_filesystems(struct planner *pl)
 
                 if (!d->reached || fs->class == FS_PSEUDO)
                         continue;
-                if (fs->mark_errno != 0 && !d->refused)
+                if (fs->mark_errno != 0 && !d->refused && !world_fs_by_directories(fs))
                         planner_gap_no_mark(pl, NULL, planner_mountpoint(pl, fs), fs);
                 if (fs->mark_errno == 0 && fs->class == FS_NETWORK)
                         planner_gap(pl,

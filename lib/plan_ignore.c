@@ -139,6 +139,8 @@ static const char *obstacle(const struct ignorer *g, const struct world_path *p)
                 return "it does not exist: learned when it does";
         fs = &g->world->fs[g->world->mounts[p->mount].fs];
         requested = g->terms[g->world->mounts[p->mount].fs].requested;
+        if (world_fs_by_directories(fs))
+                return "directory marks: none is placed below what is ignored whole, the rest is filtered";
         if (requested == 0)
                 return "no rule watches anything on its filesystem";
         if (!plan_sees_moves(requested))

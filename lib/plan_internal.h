@@ -55,6 +55,15 @@ void planner_gaps_filesystems(struct planner *pl);
 void planner_gaps_names(struct planner *pl);
 const char *planner_no_mark_advice(int error) _pure_;
 
+/* plan_dirs.c: filesystems that take no filesystem mark, but marks on directories. */
+/* A rule's own path there, and everything below a mount. */
+void planner_dirs_path(struct planner *pl, const struct rule *rule, uint32_t events, const struct world_path *p);
+void planner_dirs_tree(struct planner *pl, uint32_t events, uint32_t fs, const char *inside);
+/* The directories above a path, which tell when it, or what leads to it, is another. */
+void planner_dirs_above(struct planner *pl, const char *path);
+/* What is ignored whatever happens needs no marks. */
+void planner_dirs_ignores(struct planner *pl);
+
 /* plan_price.c */
 void planner_ask(struct planner *pl, uint32_t fs, const char *rule, const char *path, uint32_t events);
 void planner_prices(struct planner *pl);

@@ -81,6 +81,29 @@ static void print_marks(const struct markset *marks, struct strbuf *out)
         }
 }
 
+static void print_mask(const char *before, uint32_t mask, struct strbuf *out)
+{
+        strbuf_adds(out, before);
+        mark_print_mask(mask, out);
+}
+
+/* Only what rules name: what is above them has the marks of its structure. */
+static void print_root(const struct placement_root *r, const struct world *world, struct strbuf *out)
+{
+        const struct world_fs *fs = &world->fs[r->fs];
+
+        strbuf_addf(out, "  %s %u:%u%s, ", fs->fstype, fs->sdev_major, fs->sdev_minor,
+                    fs->own_group ? " (own group)" : "");
+        print_text(r->inside, out);
+        if (r->skip)
+                strbuf_adds(out, ": no mark, and none below");
+        else
+                print_mask(": mask ", r->mask, out);
+        if (!r->skip && r->below != 0)
+                print_mask("; each directory below: mask ", r->below, out);
+        strbuf_addc(out, '\n');
+}
+
 static void print_events(uint32_t events, struct strbuf *out)
 {
         const char *before = ": ";
@@ -132,6 +155,10 @@ void plan_print(const struct plan *p, const struct world *world, struct strbuf *
 {
         strbuf_adds(out, "marks:\n");
         print_marks(&p->wanted, out);
+        if (p->placement.n > 0)
+                strbuf_adds(out, "directories:\n");
+        for (size_t i = 0; i < p->placement.n; i++)
+                print_root(&p->placement.roots[i], world, out);
         strbuf_adds(out, "coverage:\n");
         for (size_t i = 0; i < p->n_coverage; i++)
                 print_coverage(&p->coverage[i], world, out);

@@ -36,6 +36,8 @@ struct world_fs {
         uint32_t canonical_mount; /* index of the mount paths are reported through; WORLD_NONE: none is visible */
         bool may_exec;            /* some mount of it is not noexec */
         int mark_errno;           /* 0, or the positive errno of a filesystem mark with file handles */
+        bool takes_dir_marks;     /* where that is not 0: marks on its directories, with file handles, are taken */
+        bool own_group;           /* ... only in a group of their own: its fsid is weak, or another's too */
 };
 
 struct world_mount {
@@ -151,6 +153,20 @@ uint32_t world_find_fs(const struct world *w, uint32_t sdev_major, uint32_t sdev
 bool world_fs_may_hang(const struct world_fs *fs) _pure_;
 /* ... or on the way there: the mount itself or one that it is mounted below. */
 bool world_mount_may_hang(const struct world *w, uint32_t mount) _pure_;
+/* Are its trees watched by marks on their directories? */
+static inline bool world_fs_by_directories(const struct world_fs *fs)
+{
+        return fs->class != FS_PSEUDO && fs->mark_errno != 0 && fs->takes_dir_marks &&
+               fs->canonical_mount != WORLD_NONE;
+}
+/*
+ * What stands for the fsid of a filesystem whose own says nothing: zero, of a subvolume, or the same as
+ * another's.  Its events come through a group of its own, and are read as if they carried this.
+ */
+static inline uint64_t world_own_fsid(uint32_t sdev_major, uint32_t sdev_minor)
+{
+        return UINT64_C(0xfa) << 56 | (uint64_t)sdev_major << 32 | sdev_minor;
+}
 /* True when path is dir itself or lies below it. */
 bool world_path_is_below(const char *path, const char *dir) _pure_;
 
@@ -170,7 +186,7 @@ int world_canonical_path(const struct world *w, uint32_t fs, const char *inside,
  * or a control character in a path is written as in mountinfo (\040):
  *
  *   mount ID PARENT MAJ:MIN ROOT MOUNTPOINT FSTYPE SOURCE [noexec,ro,pseudo,network]
- *   fs MAJ:MIN [fsid=HEX] [error=EOPNOTSUPP]
+ *   fs MAJ:MIN [fsid=HEX] [error=EOPNOTSUPP] [directories|own-group]
  *   path PATH [exists] [type=file] [links=1] [resolved=P] [link=P]... [error=EACCES] [handle=HEX]
  *   user NAME [ID]
  *   group NAME [ID]

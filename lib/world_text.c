@@ -172,6 +172,10 @@ static int read_fs(struct reader *r, struct words *w)
                         fs->mark_errno = errno_of_name(w->v[i] + 6);
                         if (fs->mark_errno == 0)
                                 return bad(r, "no such error", w->v[i]);
+                } else if (streq(w->v[i], "directories")) {
+                        fs->takes_dir_marks = true;
+                } else if (streq(w->v[i], "own-group")) {
+                        fs->takes_dir_marks = fs->own_group = true;
                 } else {
                         return bad(r, "unknown fact of a filesystem", w->v[i]);
                 }

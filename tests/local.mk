@@ -41,6 +41,7 @@ core_unit_tests = \
 	%D%/unit/test-message \
 	%D%/unit/test-objects \
 	%D%/unit/test-pattern \
+	%D%/unit/test-placement \
 	%D%/unit/test-plan \
 	%D%/unit/test-proc-text \
 	%D%/unit/test-proctable \
