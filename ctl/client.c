@@ -117,6 +117,42 @@ static int call(struct client *c, sd_bus_message *m, sd_bus_message **ret_reply)
         return gone(sd_bus_call(c->bus, m, NO_TIMEOUT, NULL, ret_reply));
 }
 
+static uint64_t monotonic_usec(void)
+{
+        struct timespec t;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * USEC_PER_SEC + (uint64_t)t.tv_nsec / NSEC_PER_USEC;
+}
+
+/* A call waits for the greeting first, and for that as long as sd-bus likes. */
+static int greet_until(struct client *c, uint64_t until_usec)
+{
+        int r;
+
+        while ((r = sd_bus_is_ready(c->bus)) == 0) {
+                uint64_t now = monotonic_usec();
+
+                if (now >= until_usec)
+                        return -ETIMEDOUT;
+                if ((r = sd_bus_process(c->bus, NULL)) < 0 ||
+                    (r == 0 && (r = sd_bus_wait(c->bus, until_usec - now)) < 0))
+                        return r;
+        }
+        return r < 0 ? r : 0;
+}
+
+int client_ask_within(struct client *c, const char *method, uint64_t usec, struct client_answer *ret)
+{
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
+        int r = gone(greet_until(c, monotonic_usec() + usec));
+
+        if (r < 0 || (r = new_call(c, method, &m)) < 0 ||
+            (r = gone(sd_bus_call(c->bus, m, usec, NULL, &reply))) < 0)
+                return r;
+        return take_bytes(reply, ret);
+}
+
 int client_ask(struct client *c, const char *method, struct client_answer *ret)
 {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;

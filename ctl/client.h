@@ -25,6 +25,8 @@ void client_answer_done(struct client_answer *a);
 /* Calls a method without arguments and waits for its answer as long as it takes.
  * Returns 0 or -errno: -ECONNRESET when the daemon went away meanwhile. */
 int client_ask(struct client *c, const char *method, struct client_answer *ret);
+/* The same, but not longer than this: then -ETIMEDOUT. */
+int client_ask_within(struct client *c, const char *method, uint64_t usec, struct client_answer *ret);
 /* second: NULL, or the new name of a rename; absolute paths.  -ENOENT: no mount shows it. */
 int client_explain(struct client *c, const char *path, const char *second, struct client_answer *ret);
 int client_reload(struct client *c, bool dry_run, bool *ret_ok, struct client_answer *ret);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <systemd/sd-id128.h>
+#include <time.h>
 
 #include "client.h"
 #include "cmd.h"
@@ -14,13 +16,18 @@
 /* journald takes what it was sent in its own time. */
 #define WAIT_STEP_USEC (200 * USEC_PER_MSEC)
 #define WAIT_STEPS     50
-/* A running daemon says something at least as often; it may have been late, too. */
-#define SILENCE_FACTOR 2
+/* A daemon that stands still answers nobody. */
+#define ANSWER_USEC (10 * USEC_PER_SEC)
 
 struct question {
         uint64_t since_usec, now_usec; /* since 0 = all there is */
         uint64_t oldest_usec;          /* of the journal */
+        uint64_t monotonic_usec;       /* now, on that clock of this boot */
+        char boot[33];
+        bool hangs;                    /* the daemon takes calls and does not answer */
         uint64_t heartbeat_usec;       /* as the last record of its kind said, 0 = none */
+        uint64_t last_usec;            /* monotonic, of the last record: how long it has been */
+        char last_boot[33];
         char running_stream[33];       /* of the daemon, if it could be asked */
         uint64_t running_seq;          /* what it had sent by then */
         bool running_seen;             /* that was found */
@@ -47,6 +54,14 @@ static bool is_ours(struct journal *j)
         return streq(unit, "fawatchd.service") || streq(comm, "fawatchd") || (!*unit && !*comm);
 }
 
+/* Its own time, where it was sent late. */
+static uint64_t lateness(struct journal *j)
+{
+        uint64_t made = journal_number(j, "FAWATCH_REALTIME_USEC"), taken = journal_realtime(j);
+
+        return made > 0 && made < taken ? taken - made : 0;
+}
+
 static bool has_number(struct journal *j)
 {
         return strlen(journal_field(j, "FAWATCH_STREAM")) == 32 && *journal_field(j, "FAWATCH_SEQ");
@@ -58,6 +73,10 @@ static int add_record(struct verify *v, struct journal *j, struct question *q)
                 .stream = journal_field(j, "FAWATCH_STREAM"),
                 .seq = journal_number(j, "FAWATCH_SEQ"),
                 .usec = journal_realtime(j),
+                .running_usec = journal_monotonic(j, q->last_boot),
+                .late_usec = lateness(j),
+                .heartbeat_usec = journal_number(j, "FAWATCH_HEARTBEAT_USEC"),
+                .last_stream = "",
                 .kind = kind_of(journal_field(j, "MESSAGE_ID")),
                 .shed_seq = "",
                 .gap = "",
@@ -65,6 +84,9 @@ static int add_record(struct verify *v, struct journal *j, struct question *q)
                 .where = "",
         };
 
+        q->last_usec = r.running_usec;
+        if (r.heartbeat_usec > 0)
+                q->heartbeat_usec = r.heartbeat_usec;
         q->running_seen |= r.seq >= q->running_seq && streq(r.stream, q->running_stream);
         switch (r.kind) {
         case RECORD_SHED:
@@ -77,10 +99,8 @@ static int add_record(struct verify *v, struct journal *j, struct question *q)
                 r.where = journal_field(j, "FAWATCH_MOUNTPOINT");
                 r.from_usec = journal_number(j, "FAWATCH_FROM_USEC");
                 r.until_usec = journal_number(j, "FAWATCH_UNTIL_USEC");
-                break;
-        case RECORD_STARTED:
-        case RECORD_ALIVE:
-                q->heartbeat_usec = journal_number(j, "FAWATCH_HEARTBEAT_USEC");
+                r.last_stream = journal_field(j, "FAWATCH_LAST_STREAM");
+                r.last_seq = journal_number(j, "FAWATCH_LAST_SEQ");
                 break;
         default:
                 break;
@@ -138,7 +158,11 @@ static void ask_running(const struct invocation *i, struct question *q)
         _cleanup_(client_freep) struct client *c = NULL;
         _cleanup_answer_ struct client_answer answer = {};
 
-        if (client_open(i->socket, &c) < 0 || client_ask(c, "Status", &answer) < 0)
+        int r = client_open(i->socket, &c);
+        if (r >= 0)
+                r = client_ask_within(c, "Status", ANSWER_USEC, &answer);
+        q->hangs = r == -ETIMEDOUT;
+        if (r < 0)
                 return;
         json_t *status = json_loadb(answer.bytes, answer.len, 0, NULL);
         if (!status)
@@ -148,6 +172,18 @@ static void ask_running(const struct invocation *i, struct question *q)
                  waiting = json_number(json_object_get(status, "log"), "waiting");
         q->running_seq = seq > waiting ? seq - waiting : 0;
         json_decref(status);
+}
+
+static void look_at_clocks(struct question *q)
+{
+        struct timespec t;
+        sd_id128_t boot;
+
+        q->now_usec = when_now_usec();
+        (void)clock_gettime(CLOCK_MONOTONIC, &t);
+        q->monotonic_usec = (uint64_t)t.tv_sec * USEC_PER_SEC + (uint64_t)t.tv_nsec / NSEC_PER_USEC;
+        if (sd_id128_get_boot(&boot) >= 0)
+                sd_id128_to_string(boot, q->boot);
 }
 
 /* ---- the answer ---- */
@@ -161,6 +197,14 @@ struct verdict {
         bool complete;
 };
 
+/* How long nothing has come; a machine that was suspended says nothing either. */
+static uint64_t quiet_usec(const struct question *q, const struct verify_stream *last)
+{
+        if (streq(q->boot, q->last_boot))
+                return q->monotonic_usec > q->last_usec ? q->monotonic_usec - q->last_usec : 0;
+        return q->now_usec > last->last_usec ? q->now_usec - last->last_usec : 0;
+}
+
 static struct verdict judge(const struct verify *v, const struct question *q)
 {
         bool runs = *q->running_stream;
@@ -169,11 +213,11 @@ static struct verdict judge(const struct verify *v, const struct question *q)
 
         if (last && last->n_records > 0) {
                 a.stopped = last->stopped && !runs;
-                if (!a.stopped && !runs && q->heartbeat_usec > 0 &&
-                    q->now_usec > last->last_usec + SILENCE_FACTOR * q->heartbeat_usec)
+                if (!a.stopped && !runs &&
+                    (q->hangs || verify_is_silence(quiet_usec(q, last), q->heartbeat_usec)))
                         a.silent_usec = last->last_usec;
         }
-        if (q->since_usec > 0 && q->oldest_usec > q->since_usec && (!last || !v->streams[0].floor_known))
+        if (q->since_usec > 0 && q->oldest_usec > q->since_usec)
                 a.older_usec = q->since_usec;
         a.complete = verify_complete(v) && !a.stopped && a.silent_usec == 0 && a.older_usec == 0;
         return a;
@@ -245,12 +289,15 @@ static void print_gaps(const struct verify *v)
                 line(TONE_WARNING, g->absence ? "absent" : "accounted");
                 printf(": %s: %s%s%s\n", when, g->reason, *g->where ? " on " : "", g->where);
         }
-        for (size_t i = 1; i < v->n_streams; i++) {
-                if (v->streams[i].begins_with_gap || v->streams[i].n_records == 0)
-                        continue;
-                span(v->streams[i - 1].last_usec, v->streams[i].first_usec, when, sizeof(when));
+        for (size_t i = 0; i < v->n_absences; i++) {
+                span(v->absences[i].from_usec, v->absences[i].until_usec, when, sizeof(when));
                 line(TONE_BAD, "absent");
                 printf(": %s: a new stream began, and nothing says why\n", when);
+        }
+        for (size_t i = 0; i < v->n_silences; i++) {
+                span(v->silences[i].from_usec, v->silences[i].until_usec, when, sizeof(when));
+                line(TONE_BAD, "silent");
+                printf(": %s: the signs of life that were due did not come\n", when);
         }
 }
 
@@ -279,7 +326,9 @@ static void print_answer_for_people(const struct verdict *a)
         if (a->silent_usec > 0) {
                 span(a->silent_usec, 0, when, sizeof(when));
                 line(TONE_BAD, "silent");
-                printf(": %s: not even the sign of life came that is due\n", when);
+                printf(": %s: %s\n", when,
+                       a->q->hangs ? "fawatchd runs, but does not answer"
+                                   : "not even the sign of life came that is due");
         }
         if (a->complete)
                 print_toned(stdout, TONE_GOOD, "complete");
@@ -309,6 +358,16 @@ static json_t *json_of_stream(const struct verify_stream *s)
                          missing);
 }
 
+static json_t *json_of_spans(const struct verify_span *spans, size_t n)
+{
+        json_t *list = json_array();
+
+        for (size_t i = 0; i < n; i++)
+                json_array_append_new(list, json_pack("{s:I,s:I}", "from_usec", (json_int_t)spans[i].from_usec,
+                                                      "until_usec", (json_int_t)spans[i].until_usec));
+        return list;
+}
+
 static void print_answer_as_json(const struct verdict *a)
 {
         json_t *streams = json_array(), *gaps = json_array();
@@ -324,12 +383,14 @@ static void print_answer_as_json(const struct verdict *a)
                                                       (json_int_t)g->from_usec, "until_usec",
                                                       (json_int_t)g->until_usec, "absence", (int)g->absence));
         }
-        json_t *root = json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:b,s:o,s:o}", "complete", (int)a->complete,
+        json_t *root = json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:b,s:o,s:o,s:o,s:o}", "complete", (int)a->complete,
                                  "records", (json_int_t)a->v->n_records, "missing",
                                  (json_int_t)verify_missing(a->v), "foreign", (json_int_t)a->v->n_foreign,
                                  "older_usec", (json_int_t)a->older_usec, "silent_since_usec",
-                                 (json_int_t)a->silent_usec, "stopped", (int)a->stopped, "gaps", gaps,
-                                 "streams", streams);
+                                 (json_int_t)a->silent_usec, "stopped", (int)a->stopped, "silences",
+                                 json_of_spans(a->v->silences, a->v->n_silences), "absences",
+                                 json_of_spans(a->v->absences, a->v->n_absences), "gaps", gaps, "streams",
+                                 streams);
         print_json(root);
         json_decref(root);
 }
@@ -338,8 +399,9 @@ enum exit_status cmd_verify(const struct invocation *i)
 {
         _cleanup_verify_ struct verify v = VERIFY_NULL;
         _cleanup_(journal_closep) struct journal *j = NULL;
-        struct question q = { .now_usec = when_now_usec() };
+        struct question q = {};
 
+        look_at_clocks(&q);
         if (i->since && !when_parse(i->since, q.now_usec, &q.since_usec)) {
                 complain("not a time: '%s'; as journalctl takes it: \"2026-05-01 12:00:00\", yesterday, -2h",
                          i->since);
@@ -347,11 +409,12 @@ enum exit_status cmd_verify(const struct invocation *i)
         }
         /* first: what the journal gets meanwhile is more than this, never less */
         ask_running(i, &q);
+        look_at_clocks(&q);
         int r = journal_open(&j);
         if (r >= 0)
                 r = read_journal(&v, j, &q);
         if (r >= 0)
-                r = verify_finish(&v, q.running_stream, q.running_seq);
+                r = verify_finish(&v, q.since_usec, q.running_stream, q.running_seq);
         if (r < 0) {
                 complain("the journal cannot be read: %s%s", strerror(-r),
                          r == -EACCES || r == -EPERM ? " (try sudo)" : "");

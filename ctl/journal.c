@@ -7,7 +7,7 @@
 #include "record.h"
 
 /* As many fields may be looked at of one record. */
-#define MAX_FIELDS 16
+#define MAX_FIELDS 24
 
 struct journal {
         sd_journal *j;
@@ -163,6 +163,16 @@ static struct value *value_of(struct journal *j, const char *name)
                         return v;
         }
         return NULL;
+}
+
+uint64_t journal_monotonic(struct journal *j, char ret_boot[static 33])
+{
+        sd_id128_t boot = SD_ID128_NULL;
+        uint64_t usec;
+
+        int r = sd_journal_get_monotonic_usec(j->j, &usec, &boot);
+        sd_id128_to_string(boot, ret_boot);
+        return r < 0 ? 0 : usec;
 }
 
 const char *journal_field(struct journal *j, const char *name)

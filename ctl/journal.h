@@ -27,6 +27,8 @@ int journal_wait(struct journal *j, uint64_t usec);
 /* Of the record: when the journal took it; a field's first value, "" when absent
  * (valid until the next call for the same name). */
 uint64_t journal_realtime(struct journal *j);
+/* The same by CLOCK_MONOTONIC of its boot, whose 32 hex digits go to ret_boot. */
+uint64_t journal_monotonic(struct journal *j, char ret_boot[static 33]);
 const char *journal_field(struct journal *j, const char *name);
 uint64_t journal_number(struct journal *j, const char *name);
 /* All of it that fawatchd wrote, as in record.h.  Returns 0 or -errno. */

@@ -133,6 +133,8 @@ static void note_absence(struct daemon *d, const char *fault)
                                       : "the machine was started, and fawatchd was not running before",
                 .from_usec = known ? life.realtime_usec : 0,
                 .until_usec = daemon_realtime_usec(),
+                .last_stream = known && !streq(life.stream, d->stream) ? life.stream : NULL,
+                .last_seq = known ? life.seq : 0,
         };
         gaps_note(d, &gap);
 }

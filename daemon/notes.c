@@ -132,6 +132,7 @@ void notes_loaded(struct daemon *d, const struct rules_diff *changes, const stru
 
         add(&f, "FAWATCH_RULES_SHA256", g->sha256);
         add(&f, "FAWATCH_RULES_FROM", rules_from_name(d->texts->from));
+        addf(&f, "FAWATCH_HEARTBEAT_USEC", "%" PRIu64, g->settings->heartbeat_usec);
         addf(&f, "FAWATCH_RULES_ADDED", "%zu", changes->added);
         addf(&f, "FAWATCH_RULES_REMOVED", "%zu", changes->removed);
         addf(&f, "FAWATCH_RULES_CHANGED", "%zu", changes->changed);
@@ -229,6 +230,10 @@ void notes_gap(struct daemon *d, const struct gap_note *gap)
                 addf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, gap->from_usec);
         if (gap->until_usec > 0)
                 addf(&f, "FAWATCH_UNTIL_USEC", "%" PRIu64, gap->until_usec);
+        if (gap->last_stream) {
+                add(&f, "FAWATCH_LAST_STREAM", gap->last_stream);
+                addf(&f, "FAWATCH_LAST_SEQ", "%" PRIu64, gap->last_seq);
+        }
         reporter_note(d->street.reporter, RECORD_GAP, LOG_WARNING, f.v,
                       "what happened is not known: %s (%s)", gap->reason,
                       where.len > 0 ? strbuf_str(&where) : "no filesystem is watched");

@@ -16,6 +16,8 @@ struct gap_note {
         const char *kind;               /* FAWATCH_GAP */
         const char *reason;
         uint64_t from_usec, until_usec; /* realtime; 0 = not known */
+        const char *last_stream;        /* that ended with it, or NULL; */
+        uint64_t last_seq;              /* its numbers went up to this at least */
 };
 void notes_gap(struct daemon *d, const struct gap_note *gap);
 void notes_recovered(struct daemon *d, const struct recovery_summary *summary);

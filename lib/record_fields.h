@@ -88,6 +88,7 @@ enum field_flag {
         X(ERROR, F_LIST)                        \
         X(COUNTERS, F_PLAIN)                    \
         X(RULE_COUNTERS, F_LIST)                \
+        X(LAST_STREAM, F_PLAIN)                 \
         X(LAST_SEQ, F_NUMBER)                   \
         X(HEARTBEAT_USEC, F_NUMBER)             \
         X(REASON, F_PLAIN)                      \

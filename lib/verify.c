@@ -5,6 +5,8 @@
 
 /* Notes about the time before stand among the first numbers of a stream. */
 #define FIRST_NUMBERS 16u
+/* A daemon says something at least once a heartbeat; it may be late, too. */
+#define SILENCE_FACTOR 2
 
 static void stream_done(struct verify_stream *s)
 {
@@ -24,6 +26,8 @@ void verify_done(struct verify *v)
         }
         free(v->streams);
         free(v->gaps);
+        free(v->silences);
+        free(v->absences);
         *v = VERIFY_NULL;
 }
 
@@ -81,7 +85,7 @@ static const char *parse_number(const char *p, uint64_t *ret)
 static int add_shed_ranges(struct verify_stream *s, const char *text)
 {
         for (const char *p = text; *p;) {
-                struct verify_span range;
+                struct verify_numbers range;
 
                 p = parse_number(p, &range.first);
                 if (!p)
@@ -92,7 +96,7 @@ static int add_shed_ranges(struct verify_stream *s, const char *text)
                 if (!p || range.last < range.first)
                         return 0;
 
-                struct verify_span *shed =
+                struct verify_numbers *shed =
                                 grow(s->shed, s->n_shed_ranges, &s->cap_shed_ranges, sizeof(*shed));
                 if (!shed)
                         return -ENOMEM;
@@ -103,6 +107,54 @@ static int add_shed_ranges(struct verify_stream *s, const char *text)
                 p++;
         }
         return 0;
+}
+
+static int add_span(struct verify_span **spans, size_t *n, size_t *cap, struct verify_span span)
+{
+        struct verify_span *grown = grow(*spans, *n, cap, sizeof(*grown));
+
+        if (!grown)
+                return -ENOMEM;
+        *spans = grown;
+        grown[(*n)++] = span;
+        return 0;
+}
+
+bool verify_is_silence(uint64_t running_usec, uint64_t heartbeat_usec)
+{
+        return heartbeat_usec > 0 && running_usec / SILENCE_FACTOR > heartbeat_usec;
+}
+
+/* How long the machine ran between the last record's coming and this one's making. */
+static int look_for_silence(struct verify *v, struct verify_stream *s, const struct verify_record *r)
+{
+        struct verify_span span = { s->last_usec, r->usec - MIN_OF(r->usec, r->late_usec) };
+        uint64_t made = r->running_usec - MIN_OF(r->running_usec, r->late_usec);
+        uint64_t quiet = made > s->last_running_usec ? made - s->last_running_usec : 0;
+
+        if (r->heartbeat_usec > 0 && s->heartbeat_usec == 0 &&
+            verify_is_silence(s->quiet_usec, r->heartbeat_usec)) {
+                int e = add_span(&v->silences, &v->n_silences, &v->cap_silences, s->quiet);
+                if (e < 0)
+                        return e;
+        }
+        if (s->heartbeat_usec == 0 && r->heartbeat_usec > 0)
+                s->heartbeat_usec = r->heartbeat_usec; /* the one that was in force before, too, most likely */
+        if (verify_is_silence(quiet, s->heartbeat_usec))
+                return add_span(&v->silences, &v->n_silences, &v->cap_silences, span);
+        if (s->heartbeat_usec == 0 && quiet > s->quiet_usec) {
+                s->quiet = span;
+                s->quiet_usec = quiet;
+        }
+        return 0;
+}
+
+/* What the daemon after it says of a stream that ended. */
+static void note_end(struct verify *v, const struct verify_record *r)
+{
+        for (size_t i = 0; i < v->n_streams; i++)
+                if (streq(v->streams[i].id, r->last_stream))
+                        v->streams[i].ceiling = MAX_OF(v->streams[i].ceiling, r->last_seq);
 }
 
 static bool is_absence(const char *kind)
@@ -141,9 +193,17 @@ int verify_add(struct verify *v, const struct verify_record *r)
                 return -ENOMEM;
         s->numbers = numbers;
         numbers[s->n_numbers++] = (struct verify_number){ r->seq, r->usec };
-        if (s->n_records++ == 0)
+        if (s->n_records++ == 0) {
                 s->first_usec = r->usec;
+        } else {
+                int e = look_for_silence(v, s, r);
+                if (e < 0)
+                        return e;
+        }
         s->last_usec = r->usec;
+        s->last_running_usec = r->running_usec;
+        if (r->heartbeat_usec > 0)
+                s->heartbeat_usec = r->heartbeat_usec;
         s->stopped = r->kind == RECORD_STOPPING;
         v->n_records++;
         switch (r->kind) {
@@ -155,6 +215,7 @@ int verify_add(struct verify *v, const struct verify_record *r)
                 return add_shed_ranges(s, r->shed_seq);
         case RECORD_GAP:
                 s->begins_with_gap |= r->seq <= FIRST_NUMBERS;
+                note_end(v, r);
                 return add_gap(v, r);
         default:
                 return 0;
@@ -170,9 +231,9 @@ static int compare_numbers(const void *a, const void *b)
         return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static int compare_spans(const void *a, const void *b)
+static int compare_ranges(const void *a, const void *b)
 {
-        const struct verify_span *x = a, *y = b;
+        const struct verify_numbers *x = a, *y = b;
 
         return x->first < y->first ? -1 : x->first > y->first;
 }
@@ -194,7 +255,7 @@ static int add_missing(struct verify_stream *s, size_t *cap, const struct verify
 static int account(struct verify_stream *s, size_t *cap, struct verify_range hole, uint64_t *absent)
 {
         for (size_t i = 0; i < s->n_shed_ranges && hole.first <= hole.last; i++) {
-                const struct verify_span *shed = &s->shed[i];
+                const struct verify_numbers *shed = &s->shed[i];
 
                 if (shed->last < hole.first || shed->first > hole.last)
                         continue;
@@ -228,7 +289,8 @@ static int check_count(struct verify_stream *s, size_t *cap, uint64_t absent)
         return add_missing(s, cap, &some);
 }
 
-static int finish_stream(struct verify_stream *s, uint64_t running_seq)
+/* first: nothing older is in the log, and what was before its first record is not known. */
+static int finish_stream(struct verify_stream *s, bool first, uint64_t last_seq)
 {
         struct verify_number before = { .seq = s->floor };
         size_t cap = 0;
@@ -238,11 +300,10 @@ static int finish_stream(struct verify_stream *s, uint64_t running_seq)
         if (s->n_numbers > 0)
                 qsort(s->numbers, s->n_numbers, sizeof(*s->numbers), compare_numbers);
         if (s->n_shed_ranges > 0)
-                qsort(s->shed, s->n_shed_ranges, sizeof(*s->shed), compare_spans);
-        /* nothing older is in the log: what was before the first one is not known */
+                qsort(s->shed, s->n_shed_ranges, sizeof(*s->shed), compare_ranges);
         if (!s->floor_known && s->n_numbers > 0) {
-                s->floor_known = s->numbers[0].seq == 1;
-                before.seq = s->floor = s->numbers[0].seq - 1;
+                s->floor_known = !first || s->numbers[0].seq == 1;
+                before.seq = s->floor = first ? s->numbers[0].seq - 1 : 0;
         }
         for (size_t i = 0; r == 0 && i < s->n_numbers; i++) {
                 const struct verify_number *n = &s->numbers[i];
@@ -257,22 +318,43 @@ static int finish_stream(struct verify_stream *s, uint64_t running_seq)
         }
         s->first = s->n_numbers > 0 ? s->numbers[0].seq : 0;
         s->last = before.seq;
-        if (r == 0 && running_seq > before.seq)
-                r = account(s, &cap, (struct verify_range){ before.seq + 1, running_seq, before.usec, 0 },
+        if (r == 0 && last_seq > before.seq)
+                r = account(s, &cap, (struct verify_range){ before.seq + 1, last_seq, before.usec, 0 },
                             &absent);
         return r < 0 ? r : check_count(s, &cap, absent);
 }
 
-int verify_finish(struct verify *v, const char *running_stream, uint64_t running_seq)
+/* A stream begins where a daemon found none: what was before, it did not see. */
+static int look_for_absences(struct verify *v, uint64_t since_usec)
+{
+        uint64_t from = since_usec;
+
+        for (size_t i = 0; i < v->n_streams; i++) {
+                const struct verify_stream *s = &v->streams[i];
+                bool begins = s->n_records > 0 && s->floor_known && s->floor == 0;
+
+                if (begins && from > 0 && !s->begins_with_gap) {
+                        int r = add_span(&v->absences, &v->n_absences, &v->cap_absences,
+                                         (struct verify_span){ from, s->first_usec });
+                        if (r < 0)
+                                return r;
+                }
+                if (s->n_records > 0)
+                        from = s->last_usec;
+        }
+        return 0;
+}
+
+int verify_finish(struct verify *v, uint64_t since_usec, const char *running_stream, uint64_t running_seq)
 {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < v->n_streams; i++) {
                 struct verify_stream *s = &v->streams[i];
 
-                r = finish_stream(s, streq(s->id, running_stream) ? running_seq : 0);
+                r = finish_stream(s, i == 0, MAX_OF(s->ceiling, streq(s->id, running_stream) ? running_seq : 0));
         }
-        return r;
+        return r < 0 ? r : look_for_absences(v, since_usec);
 }
 
 uint64_t verify_missing(const struct verify *v)
@@ -286,9 +368,17 @@ uint64_t verify_missing(const struct verify *v)
 
 bool verify_complete(const struct verify *v)
 {
-        if (v->n_gaps > 0 || v->n_foreign > 0 || v->n_streams != 1)
+        bool any = false;
+
+        if (v->n_gaps > 0 || v->n_foreign > 0 || v->n_silences > 0 || v->n_absences > 0)
                 return false;
-        const struct verify_stream *s = &v->streams[0];
-        return s->n_numbers_missing == 0 && s->n_repeated == 0 && s->n_shed == 0 && s->n_limited == 0 &&
-               s->floor_known;
+        for (size_t i = 0; i < v->n_streams; i++) {
+                const struct verify_stream *s = &v->streams[i];
+
+                if (s->n_numbers_missing > 0 || s->n_repeated > 0 || s->n_shed > 0 || s->n_limited > 0 ||
+                    !s->floor_known)
+                        return false;
+                any |= s->n_numbers > 0;
+        }
+        return any;
 }

@@ -324,6 +324,11 @@ def verdict_of(fawatchd, *arguments):
     return fawatchd.ctl_status("verify", *arguments)
 
 
+def next_second(machine):
+    """A whole second, as --since takes them, that begins now: what was before is before it."""
+    return "@" + machine.sh("s=$(date +%s); until [ $(date +%s) -gt $s ]; do sleep 0.01; done; date +%s").out.strip()
+
+
 class TestVerify:
     def test_complete(self, fawatchd, machine, w):
         fawatchd.start(RULES)
@@ -334,18 +339,22 @@ class TestVerify:
         stream = fawatchd.ctl_json("status")["stream"]
         mine = [s for s in verdict_of(fawatchd)["streams"] if s["stream"] == stream]
         assert len(mine) == 1 and mine[0]["missing"] == [] and mine[0]["first"] == 1
-        since = machine.sh("date '+%F %T'; sleep 1.1").out.strip()
+        since = next_second(machine)
         machine.sh("touch /t/w/{21..30}")
         fawatchd.settle()
         answer = verdict_of(fawatchd, "--since", since)
-        assert answer["complete"] and answer["records"] >= 10
+        assert answer["complete"] and answer["records"] >= 10, answer
         assert fawatchd.ctl("verify", "--since", since).status == 0
+        # a second before the stream began nobody watched, and no record says why: this is the first start
+        began = mine[0]["first_usec"]
+        answer = verdict_of(fawatchd, "--since", f"@{began // 1000000 - 1}")
+        assert [a["until_usec"] for a in answer["absences"]][-1:] == [began] and not answer["complete"], answer
 
     def test_forged_number(self, fawatchd, machine, w):
         fawatchd.start(RULES)
         fawatchd.settle()
         status = fawatchd.ctl_json("status")
-        since = machine.sh("date '+%F %T'; sleep 1.1").out.strip()
+        since = next_second(machine)
         machine.sh(["logger", "--journald"], data="MESSAGE=forged\nSYSLOG_IDENTIFIER=fawatchd\n"
                    f"FAWATCH_STREAM={status['stream']}\nFAWATCH_SEQ={status['seq'] + 1000}\n")
         machine.sh("touch /t/w/1")
@@ -370,6 +379,65 @@ class TestVerify:
         assert mine["missing"], mine
         lost = sum(m["last"] - m["first"] + 1 for m in mine["missing"])
         assert lost >= 10 and mine["missing"][0]["first"] >= first
+
+    def test_stood_still(self, fawatchd, machine, w):
+        """Nothing is lost while it is stopped, but no sign of life comes: silent.  While it lasts, too."""
+        fawatchd.start(RULES, settings='heartbeat = "1s";\n')
+        fawatchd.settle()
+        since = next_second(machine)
+        pid = fawatchd.main_pid()
+        machine.sh(f"kill -STOP {pid}")
+        try:
+            hangs = verdict_of(fawatchd, "--since", since)
+            assert hangs["silent_since_usec"] > 0 and not hangs["complete"], hangs
+        finally:
+            machine.sh(f"touch /t/w/meanwhile; kill -CONT {pid}")
+        fawatchd.settle()
+        answer = verdict_of(fawatchd, "--since", since)
+        assert answer["missing"] == 0 and answer["gaps"] == [] and answer["silent_since_usec"] == 0
+        longest = max(s["until_usec"] - s["from_usec"] for s in answer["silences"])
+        assert longest > 5e6 and not answer["complete"], answer
+
+    def test_end_of_a_stream_is_deleted(self, fawatchd, machine, w):
+        """The next daemon knows how far the numbers went before it."""
+        fawatchd.start(RULES)
+        machine.sh("touch /t/w/{1..5}")
+        fawatchd.settle()
+        stream = fawatchd.ctl_json("status")["stream"]
+        machine.sh("journalctl --rotate; touch /t/w/{6..10}")
+        fawatchd.stop()
+        machine.sh("journalctl --sync; journalctl --rotate")
+        machine.sh("ls -t /var/log/journal/*/system@*.journal | head -1 | xargs rm")
+        machine.sh("systemctl start fawatchd")
+        fawatchd.settle()
+        first, second = [s for s in verdict_of(fawatchd)["streams"]][-2:]
+        assert first["stream"] == stream and second["missing"] == []
+        lost = sum(m["last"] - m["first"] + 1 for m in first["missing"])
+        assert lost >= 6, first  # five files, and that it stops
+
+    def test_older_than_the_journal(self, fawatchd, machine, w):
+        fawatchd.start(RULES)
+        fawatchd.settle()
+        answer = verdict_of(fawatchd, "--since", "2001-01-01")
+        assert answer["older_usec"] > 0 and not answer["complete"]
+
+    def test_missing_sign_of_life(self, fawatchd, machine, w):
+        """A record of kind alive that is taken out leaves a hole in the numbers, like any other."""
+        fawatchd.start(RULES, settings='heartbeat = "1s";\n')
+        fawatchd.settle()
+        fawatchd.stop()
+        fawatchd.write_settings('heartbeat = "1h";\n')
+        machine.sh("journalctl --sync; journalctl --rotate")
+        fawatchd.start()
+        fawatchd.write_settings('heartbeat = "1s";\n')
+        seq = fawatchd.ctl_json("status")["seq"]
+        machine.sh("journalctl --sync; journalctl --rotate; fawatchctl reload")
+        wait_until(lambda: [r for r in fawatchd.records(settle=False, kinds="all")
+                            if r.fields["MESSAGE"][0].startswith("alive")], "a sign of life", 30)
+        machine.sh("journalctl --rotate; ls -t /var/log/journal/*/system@*.journal | head -1 | xargs rm")
+        fawatchd.settle()
+        mine = verdict_of(fawatchd)["streams"][-1]
+        assert mine["missing"] and mine["missing"][0]["first"] == seq + 1, mine
 
     def test_stopped_is_absent(self, fawatchd, machine, w):
         fawatchd.start(RULES)
