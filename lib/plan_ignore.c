@@ -83,7 +83,7 @@ void plan_ignore_file(const struct ignore_terms *t, uint32_t unwanted, struct ma
 {
         mark->ignore_surv = true;
         mark->ignore_new = t->ignore_new;
-        mark->ignore_mask = ignorable(t, unwanted & ~(uint32_t)(EV_ATTRIB | EV_DELETE_SELF | EV_MOVE_SELF));
+        mark->ignore_mask = ignorable(t, unwanted & ~(uint32_t)(EV_ATTRIB | EV_DELETE_SELF));
         if (mark->ignore_mask != 0 && !(t->requested & FAN_ATTRIB))
                 mark->mask |= FAN_ATTRIB;
 }

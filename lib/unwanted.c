@@ -223,7 +223,7 @@ int unwanted_in_dir(const struct matcher *m, const struct match_path *dir, struc
 
 int unwanted_of_file(const struct matcher *m, const struct match_path *path, struct unwanted *ret)
 {
-        const uint32_t asked = UNWANTED_CHILD | EV_DELETE_SELF | EV_MOVE_SELF;
+        const uint32_t asked = UNWANTED_CHILD | EV_DELETE_SELF;
         struct match_query q = query_of(path, false, asked);
         uint32_t wanted;
         int r = wanted_at(m, &q, &wanted);

@@ -14,14 +14,15 @@
 #include "match.h"
 
 /* What a directory itself raises, as an object. */
-#define UNWANTED_SELF (EV_ATTRIB | EV_ACCESS | EV_OPEN | EV_CLOSE_NOWRITE | EV_DELETE_SELF | EV_MOVE_SELF)
+#define UNWANTED_SELF (EV_ATTRIB | EV_ACCESS | EV_OPEN | EV_CLOSE_NOWRITE | EV_DELETE_SELF)
 /* What names its entries. */
 #define UNWANTED_ENTRY (EV_CREATE | EV_DELETE)
 /* What FAN_EVENT_ON_CHILD brings of a child (FS_EVENTS_POSS_ON_CHILD in the kernel). */
 #define UNWANTED_CHILD                                                                                       \
         (EV_MODIFY | EV_CLOSE_WRITE | EV_ATTRIB | EV_ACCESS | EV_OPEN | EV_OPEN_EXEC | EV_CLOSE_NOWRITE)
 /* Never renames: an ignore mask with FAN_RENAME on either directory kills the event for both
- * (fanotify_group_event_mask() takes the union over the slots). */
+ * (fanotify_group_event_mask() takes the union over the slots); nor move_self, which is wanted by the name
+ * that the object gets as well. */
 #define UNWANTED_ALL (UNWANTED_SELF | UNWANTED_ENTRY | UNWANTED_CHILD)
 
 enum unwanted_reason {
