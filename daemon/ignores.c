@@ -91,6 +91,9 @@ void ignores_follow(struct pipeline *p, const struct sight *s)
 
         if (!applies(p))
                 return;
+        if (p->params.until && s->is_rename && q->is_dir)
+                until_moved_below(p->params.until, (fan_handle_given(&s->old_dir) ? &s->old_dir : &s->dir)->fsid,
+                                  &q->old_path);
         if (p->params.until)
                 until_event(p->params.until, s->object, mask,
                             s->is_rename || ((mask & FAN_ATTRIB) && !s->has_name));

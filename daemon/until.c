@@ -11,6 +11,7 @@ struct armed {
         struct armed *next;
         uint32_t ignore; /* index in the rules in force */
         char *name, *path;
+        char *inside; /* the path inside its filesystem */
         struct mark_object object;
         uint64_t fsid;
         uint64_t bits;
@@ -40,6 +41,7 @@ static void armed_free(struct armed *a)
 {
         free(a->name);
         free(a->path);
+        free(a->inside);
         free(a);
 }
 
@@ -169,15 +171,16 @@ static struct armed *find(struct until *u, const struct clause *ignore, const ch
         return a;
 }
 
-static struct armed *add(struct until *u, const struct clause *ignore, const char *path)
+static struct armed *add(struct until *u, const struct clause *ignore, const struct world_path *p)
 {
         struct armed *a = calloc(1, sizeof(*a));
 
         if (!a)
                 return NULL;
         a->name = strdup(ignore->name);
-        a->path = strdup(path);
-        if (!a->name || !a->path) {
+        a->path = strdup(p->path);
+        a->inside = strdup(p->inside);
+        if (!a->name || !a->path || !a->inside) {
                 armed_free(a);
                 return NULL;
         }
@@ -219,7 +222,7 @@ static void arm(struct until *u, const struct generation *g, const struct plan_i
         if (mark.ignore_mask == 0 || (a && a->bits != mark.ignore_mask))
                 return; /* nothing asks for what it would stop; or it is placed anew by the next load */
         if (!a)
-                a = add(u, planned->ignore, planned->path);
+                a = add(u, planned->ignore, p);
         if (!a)
                 return;
         a->ignore = ignore;
@@ -268,6 +271,27 @@ void until_event(struct until *u, const struct fan_handle *object, uint64_t even
         for (struct armed *a = u->armed; (events & FAN_CLOSE_WRITE) && a; a = a->next)
                 if (a->state == UNTIL_PENDING && is_of(a, object))
                         place(u, a);
+}
+
+struct subtree {
+        uint64_t fsid;
+        const struct match_path *path;
+};
+
+static bool is_below(const struct armed *a, const void *arg)
+{
+        const struct subtree *s = arg;
+        const struct match_path *dir = s->path;
+
+        return a->fsid == s->fsid && (!dir->path || (strncmp(a->inside, dir->path, dir->len) == 0 &&
+                                                     (dir->len == 1 || a->inside[dir->len] == '/')));
+}
+
+void until_moved_below(struct until *u, uint64_t fsid, const struct match_path *old_path)
+{
+        const struct subtree s = { .fsid = fsid, .path = old_path };
+
+        take_off_where(u, is_below, &s);
 }
 
 static bool is_ignore(const struct armed *a, const void *arg)

@@ -35,6 +35,9 @@ void until_set_generation(struct until *u, const struct generation *g);
 
 /* An event of this object: FAN_ bits.  is_moved: its name is another now, or it has one more. */
 void until_event(struct until *u, const struct fan_handle *object, uint64_t events, bool is_moved);
+/* A directory has left this path with all that is below: what was there goes by other names now.  path NULL:
+ * nobody knows where it was. */
+void until_moved_below(struct until *u, uint64_t fsid, const struct match_path *old_path);
 /* This ignore (index in rules->ignores) is spent. */
 void until_spend(struct until *u, uint32_t ignore);
 
