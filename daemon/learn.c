@@ -244,7 +244,7 @@ static void renew(struct learn *l, struct learned *e, uint64_t events, uint64_t 
         const struct mark again = { .mask = e->mask, .ignore_mask = e->ignore_mask };
         uint64_t now;
 
-        if ((events & e->ignore_mask & ~(uint64_t)FAN_ONDIR) == 0 || epoch < e->epoch + EPOCHS_TO_BE_SURE)
+        if (l->paused || (events & e->ignore_mask & ~(uint64_t)FAN_ONDIR) == 0 || epoch < e->epoch + EPOCHS_TO_BE_SURE)
                 return;
         now = l->params.monotonic_usec();
         if (now < e->renew_usec || is_short(l))
@@ -265,7 +265,7 @@ static void renew(struct learn *l, struct learned *e, uint64_t events, uint64_t 
 
 bool learn_allowed(const struct learn *l, uint32_t fs)
 {
-        return fs != WORLD_NONE && l->generation->settings->kernel_ignores && l->usable[fs];
+        return fs != WORLD_NONE && !l->paused && l->generation->settings->kernel_ignores && l->usable[fs];
 }
 
 static void learn(struct learn *l, struct learned *e, const struct mark *m, uint64_t epoch)

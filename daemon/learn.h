@@ -39,10 +39,13 @@ DEFINE_CLEANUP(struct learn, learn_free);
 /* Other groups, which have none of our marks: those of before are forgotten, not taken off. */
 void learn_set_marks(struct learn *l, struct marks *marks);
 /* Before `after` is in force: takes from each learned mark what its rules want, and all of it where its
- * settings or its filesystem's mark allow none. */
+ * settings or its filesystem's mark allow none.  From here on nothing is learned, since the rules in force
+ * would be asked, which no longer count. */
 void learn_correct(struct learn *l, const struct generation *after);
 /* It is in force, and its planned marks are placed. */
 void learn_set_generation(struct learn *l, const struct generation *g);
+/* It will not be in force: what was corrected is learned again with its next event. */
+void learn_resume(struct learn *l);
 
 /* ---- events, in the order of the queue ---- */
 

@@ -265,6 +265,7 @@ void learn_correct(struct learn *l, const struct generation *after)
         _cleanup_free_ bool *usable = NULL;
         struct correcting c = { .l = l, .after = after };
 
+        l->paused = true;
         if (!l->generation || lru_count(l->table) == 0)
                 return;
         if (new_terms(after, &terms, &usable) < 0) {
@@ -274,6 +275,11 @@ void learn_correct(struct learn *l, const struct generation *after)
         c.terms = terms;
         c.usable = usable;
         (void)lru_remove_if(l->table, does_not_fit, &c);
+}
+
+void learn_resume(struct learn *l)
+{
+        l->paused = false;
 }
 
 static bool is_planned(void *arg, void *value)
@@ -341,6 +347,7 @@ void learn_set_generation(struct learn *l, const struct generation *g)
         l->terms = terms;
         l->usable = usable;
         l->generation = g;
+        l->paused = false;
         (void)lru_remove_if(l->table, is_planned, NULL);
         for (size_t i = 0; i < placed->n; i++)
                 if (placed->marks[i].object.kind == MARK_INODE)

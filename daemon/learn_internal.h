@@ -40,6 +40,7 @@ struct learn {
         struct dirtree *tree;       /* by path */
         size_t n[3];                /* learned, by kind, with a mark */
         size_t max;
+        bool paused; /* the marks are made right for other rules than those in force */
         struct strbuf scratch;
         int error;
         uint64_t retry_usec;

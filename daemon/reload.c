@@ -42,6 +42,21 @@ static void drain(struct street *s)
                                 break;
 }
 
+/* Until now nobody told of renames there, or not of all: the paths that are known may be of before. */
+static void forget_paths(struct street *s, const struct markdiff *d, const struct world *w)
+{
+        for (size_t i = 0; i < d->n_widen; i++) {
+                const struct mark_op *op = &d->widen[i];
+                uint32_t fs;
+
+                if (op->object.kind != MARK_FILESYSTEM || op->ignore)
+                        continue;
+                fs = world_find_fs(w, op->object.sdev_major, op->object.sdev_minor);
+                if (fs != WORLD_NONE && w->fs[fs].fsid_known)
+                        resolver_forget_below(s->resolver, w->fs[fs].fsid, "/", 1);
+        }
+}
+
 static void swap(struct street *s, const struct generation *after)
 {
         /* The reporter first: it closes the old rules' windows under the old rules. */
@@ -111,10 +126,13 @@ int reload_apply(struct street *s, const struct generation *before, const struct
         if (r == 0)
                 r = marks_widen(s->marks, &diff);
         if (r < 0) {
+                if (s->learn)
+                        learn_resume(s->learn);
                 result.error = -r;
                 *ret = result;
                 return r;
         }
+        forget_paths(s, &diff, after->world);
         if (before)
                 drain(s);
         swap(s, after);
