@@ -187,6 +187,16 @@ static struct object_handle handle_of(const struct fan_handle *h)
         return (struct object_handle){ .type = h->type, .len = h->len, .bytes = h->bytes };
 }
 
+static bool still_leads_to(struct pipeline *p, const struct object_path *path, const struct object_handle *h)
+{
+        struct handle now;
+
+        if (pipeline_leads_to(p, path, h, &now))
+                return true;
+        objects_set(p->objects, path, &(struct object_handle){ now.type, now.len, now.bytes });
+        return false;
+}
+
 /* A rule's path that leads to the event's object, under another name than the event's. */
 static void find_alias(struct pipeline *p, struct sight *s)
 {
@@ -197,7 +207,8 @@ static void find_alias(struct pipeline *p, struct sight *s)
                 return;
         const struct object_handle h = handle_of(s->object);
         own = (struct object_path){ .fsid = s->object->fsid, .path = path->path, .len = path->len };
-        if (!objects_find(p->objects, s->object->fsid, &h, path->path ? &own : NULL, &found))
+        if (!objects_find(p->objects, s->object->fsid, &h, path->path ? &own : NULL, &found) ||
+            (path->path && !still_leads_to(p, &found, &h)))
                 return;
         s->query.alias = (struct match_path){
                 .fs = resolver_fs(p->params.resolver, found.fsid), .path = found.path, .len = found.len,
@@ -310,10 +321,16 @@ static void learn(struct pipeline *p, struct sight *s)
                 if (s->is_rename) {
                         learn_object(p, &q->old_path, s->object, false);
                         learn_object(p, &q->path, s->object, true);
+                        if (q->is_dir) {
+                                pipeline_ask_below(p, s->old_dir.fsid, &q->old_path);
+                                pipeline_ask_below(p, s->dir.fsid, &q->path);
+                        }
                 } else if (s->e->mask & FAN_CREATE) {
                         learn_object(p, &q->path, s->object, true);
                 } else if (s->e->mask & FAN_DELETE) {
                         learn_object(p, &q->path, s->object, false);
+                } else if (s->has_name && !resolver_sees_names(p->params.resolver, s->object->fsid)) {
+                        learn_object(p, &q->path, s->object, true);
                 }
                 if ((s->e->mask & FAN_DELETE_SELF) && fan_handle_given(s->object)) {
                         const struct object_handle gone = handle_of(s->object);

@@ -116,6 +116,36 @@ static bool same_handle(const struct object_handle *a, const struct handle *b)
         return a->type == b->type && a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
 }
 
+bool pipeline_leads_to(const struct pipeline *p, const struct object_path *path, const struct object_handle *h,
+                       struct handle *ret_now)
+{
+        uint32_t fs = resolver_fs(p->params.resolver, path->fsid);
+
+        *ret_now = (struct handle){};
+        if (resolver_sees_names(p->params.resolver, path->fsid))
+                return true;
+        return fs != WORLD_NONE && handle_now(p, fs, path->path, ret_now) && same_handle(h, ret_now);
+}
+
+static void ask_again(void *userdata, const struct object_path *path)
+{
+        struct pipeline *p = userdata;
+        uint32_t fs = resolver_fs(p->params.resolver, path->fsid);
+        struct handle now = {};
+
+        if (fs != WORLD_NONE)
+                (void)handle_now(p, fs, path->path, &now);
+        objects_set(p->objects, path, &(struct object_handle){ now.type, now.len, now.bytes });
+}
+
+void pipeline_ask_below(struct pipeline *p, uint64_t fsid, const struct match_path *dir)
+{
+        const struct object_path path = { .fsid = fsid, .path = dir->path, .len = dir->len };
+
+        if (dir->path)
+                objects_foreach_below(p->objects, &path, ask_again, p);
+}
+
 /*
  * The world was collected a while ago, and what was learned from events may be newer or,
  * after a change above the path, older: where they differ the kernel decides.
@@ -463,12 +493,13 @@ void pipeline_find_object(const struct pipeline *p, uint64_t fsid, const char *p
         const struct object_handle h = { .type = object->type, .len = object->len, .bytes = object->bytes };
         const struct object_path own = { .fsid = fsid, .path = path, .len = strlen(path) };
         struct object_path found;
+        struct handle now;
 
         *ret = (struct pipeline_object){ .is_rules = objects_has(p->objects, &own) };
         if (h.len == 0 && ret->is_rules)
                 ret->told_as = (struct bytes){ .p = path, .len = own.len };
         if (objects_find(p->objects, fsid, &h, NULL, &found))
                 ret->told_as = (struct bytes){ .p = found.path, .len = found.len };
-        if (objects_find(p->objects, fsid, &h, &own, &found))
+        if (objects_find(p->objects, fsid, &h, &own, &found) && pipeline_leads_to(p, &found, &h, &now))
                 ret->alias = (struct bytes){ .p = found.path, .len = found.len };
 }

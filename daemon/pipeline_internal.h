@@ -103,6 +103,12 @@ struct pipeline {
 /* pipeline.c */
 /* Reads the next window now, unless that was done. */
 void pipeline_read_on(struct pipeline *p);
+/* Does a rule's path, of which that is known, lead to this object?  Where no event tells of renames only the
+ * kernel knows: then, and when the answer is no, *ret_now is what the path leads to (len 0: nothing). */
+bool pipeline_leads_to(const struct pipeline *p, const struct object_path *path, const struct object_handle *h,
+                       struct handle *ret_now);
+/* A directory came to this path, or left it: what rules' paths below lead to is asked anew. */
+void pipeline_ask_below(struct pipeline *p, uint64_t fsid, const struct match_path *dir);
 
 /* judge.c: the event at offset at of p->current. */
 void judge_event(struct pipeline *p, const struct fan_event *e, size_t at);

@@ -206,6 +206,13 @@ void resolver_names_unseen(struct resolver *r, uint64_t fsid)
                 e->names_unseen = true;
 }
 
+bool resolver_sees_names(const struct resolver *r, uint64_t fsid)
+{
+        const struct fsid_entry *e = find_fsid(r, fsid);
+
+        return e && !e->names_unseen;
+}
+
 /* ---- the cache ---- */
 
 static size_t handle_key(const struct fan_handle *h, uint8_t key[static HANDLE_KEY_MAX])

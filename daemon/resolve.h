@@ -30,6 +30,7 @@ void resolver_set_world(struct resolver *r, const struct world *w);
 /* No event tells of renamed directories on this filesystem (no rule there asks for
  * them): a path is kept for one batch only.  Until the next resolver_set_world(). */
 void resolver_names_unseen(struct resolver *r, uint64_t fsid);
+bool resolver_sees_names(const struct resolver *r, uint64_t fsid);
 /* The filesystem of a record's fsid, or WORLD_NONE. */
 uint32_t resolver_fs(const struct resolver *r, uint64_t fsid);
 

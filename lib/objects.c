@@ -268,6 +268,18 @@ bool objects_find(const struct objects *o, uint64_t fsid, const struct object_ha
         return true;
 }
 
+void objects_foreach_below(struct objects *o, const struct object_path *dir,
+                           void (*fn)(void *userdata, const struct object_path *p), void *userdata)
+{
+        size_t len = dir->len == 1 ? 0 : dir->len; /* the root ends in its separator */
+
+        for (size_t i = 0; i < o->n_buckets; i++)
+                for (const struct entry *e = o->by_path[i]; e; e = e->next)
+                        if (e->fsid == dir->fsid && e->path_len > len + 1 && e->path[len] == '/' &&
+                            memcmp(e->path, dir->path, len) == 0)
+                                fn(userdata, &(struct object_path){ e->fsid, e->path, e->path_len });
+}
+
 void objects_gone(struct objects *o, uint64_t fsid, const struct object_handle *h)
 {
         if (o->n == 0 || h->len == 0)

@@ -54,6 +54,9 @@ void objects_set(struct objects *o, const struct object_path *p, const struct ob
  */
 bool objects_find(const struct objects *o, uint64_t fsid, const struct object_handle *h,
                   const struct object_path *other_than, struct object_path *ret);
+/* Calls fn for each path below a directory; it may call objects_set() and no more. */
+void objects_foreach_below(struct objects *o, const struct object_path *dir,
+                           void (*fn)(void *userdata, const struct object_path *p), void *userdata);
 /* The object is no more. */
 void objects_gone(struct objects *o, uint64_t fsid, const struct object_handle *h);
 size_t objects_count(const struct objects *o) _pure_;

@@ -187,6 +187,47 @@ static void many(void **state)
         objects_free(o);
 }
 
+struct forgetting {
+        struct objects *o;
+        size_t n;
+};
+
+static void forget(void *userdata, const struct object_path *p)
+{
+        struct forgetting *f = userdata;
+
+        f->n++;
+        objects_set(f->o, p, &(struct object_handle){});
+}
+
+/* By whole names, and never the directory itself; the root is above all. */
+static void what_lies_below(void **state)
+{
+        static const char *const paths[] = { "/d", "/d/a", "/d/e/a", "/dd", "/" };
+        static const struct {
+                uint64_t fsid;
+                const char *dir;
+                size_t n;
+        } cases[] = { { 7, "/d", 2 }, { 7, "/d/e", 1 }, { 7, "/d/a", 0 }, { 8, "/d", 0 }, { 7, "/", 4 } };
+        struct forgetting f;
+
+        assert_int_equal(objects_new(&f.o), 0);
+        for (size_t i = 0; i < ELEMENTSOF(paths); i++) {
+                mark(f.o, 7, paths[i]);
+                set(f.o, 7, paths[i], paths[i]);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                struct object_path dir = at(cases[i].fsid, cases[i].dir);
+
+                f.n = 0;
+                objects_foreach_below(f.o, &dir, forget, &f);
+                assert_int_equal(f.n, cases[i].n);
+                assert_true(i > 0 || find(f.o, 7, "/d/a", "/x") == NULL);
+                assert_true(i > 0 || streq(find(f.o, 7, "/dd", "/x"), "/dd"));
+        }
+        objects_free(f.o);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -197,6 +238,7 @@ int main(void)
                 cmocka_unit_test(a_new_set_keeps_what_is_known),
                 cmocka_unit_test(handles_of_every_length),
                 cmocka_unit_test(many),
+                cmocka_unit_test(what_lies_below),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
