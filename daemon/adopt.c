@@ -22,6 +22,7 @@
 
 /* As many entries wait for the queue at a time; what is over is recorded without. */
 #define MAX_WAITING 65536u
+#define TOLD_WAYS   8u
 #define KEY_MAX     (8u + 4u + 128u + 256u)
 
 struct found {
@@ -48,6 +49,33 @@ static const struct actor nobody = {
         .egid = ID_UNKNOWN,
         .loginuid = ID_UNKNOWN,
 };
+
+/* What was told lately, in short lines by hash, the newest first.  A look asks only about what was told
+ * within a tick of the file clock: longer than a line no tick's share of it is. */
+static uint64_t *told_line(const struct pipeline *p, uint64_t hash)
+{
+        return p->told + hash % (ADOPT_TOLD / TOLD_WAYS) * TOLD_WAYS;
+}
+
+static bool was_told(const struct pipeline *p, uint64_t hash)
+{
+        const uint64_t *line = told_line(p, hash);
+
+        for (size_t i = 0; i < TOLD_WAYS; i++)
+                if (line[i] == hash)
+                        return true;
+        return false;
+}
+
+static void set_told(struct pipeline *p, uint64_t hash)
+{
+        uint64_t *line = told_line(p, hash);
+
+        if (was_told(p, hash))
+                return;
+        memmove(line + 1, line, (TOLD_WAYS - 1) * sizeof(*line));
+        line[0] = hash;
+}
 
 static void hold_found(struct pipeline *p, const struct found *f)
 {
@@ -84,7 +112,7 @@ static void hold_found(struct pipeline *p, const struct found *f)
         p->n_held++;
         for (size_t i = 0; i < ELEMENTSOF(f->told); i++)
                 if (f->told[i] != 0)
-                        p->told[f->told[i] % ADOPT_TOLD] = f->told[i];
+                        set_told(p, f->told[i]);
         p->params.counters->adopted++;
 }
 
@@ -233,7 +261,7 @@ static uint32_t told_before(const struct pipeline *p, int dir_fd, const struct f
         object.bytes = fh.room + offsetof(struct file_handle, f_handle);
         for (size_t i = 0; i < ELEMENTSOF(events); i++) {
                 hashes[i] = hash_told(dir, name, strlen(name), &object, events[i]);
-                if (p->told[hashes[i] % ADOPT_TOLD] == hashes[i])
+                if (was_told(p, hashes[i]))
                         told_events |= events[i];
         }
         return told_events;
@@ -341,11 +369,8 @@ static void remember(struct pipeline *p, const struct fan_handle *dir, const str
 {
         if (!fan_handle_given(dir) || !fan_handle_given(object) || !name->p)
                 return;
-        for (uint32_t left = events; left != 0; left &= left - 1) {
-                uint64_t h = hash_told(dir, name->p, name->len, object, left & -left);
-
-                p->told[h % ADOPT_TOLD] = h;
-        }
+        for (uint32_t left = events; left != 0; left &= left - 1)
+                set_told(p, hash_told(dir, name->p, name->len, object, left & -left));
         if (p->adopt)
                 told(p->adopt, dir, name, events);
 }
