@@ -89,6 +89,7 @@ endif
 # a watched tmpfs and a reporter that remembers
 street_fixture = %D%/unit/street_fixture.c %D%/unit/street_fixture.h
 # the same with marks, transactions and ignores
+ignore_random = %D%/unit/ignore_random.c %D%/unit/ignore_random.h %D%/unit/ignore_actor.c %D%/unit/ignore_actor.h
 ignore_fixture = %D%/unit/ignore_fixture.c %D%/unit/ignore_fixture.h
 # what a test links that names nothing itself (its source is its own name + .c)
 LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
@@ -107,10 +108,10 @@ tests_unit_test_pipeline_SOURCES = %D%/unit/test-pipeline.c $(street_fixture)
 tests_unit_test_pipeline_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_SOURCES = %D%/unit/test-ignores.c $(ignore_fixture)
 tests_unit_test_explain_kernel_SOURCES = \
-	%D%/unit/test-explain-kernel.c $(ignore_fixture) %D%/unit/ignore_random.c %D%/unit/ignore_random.h
+	%D%/unit/test-explain-kernel.c $(ignore_fixture) $(ignore_random)
 tests_unit_test_explain_kernel_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_ignores_random_SOURCES = %D%/unit/test-ignores-random.c $(ignore_fixture)
+tests_unit_test_ignores_random_SOURCES = %D%/unit/test-ignores-random.c $(ignore_fixture) $(ignore_random)
 tests_unit_test_ignores_random_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_reporter_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_sink_journal_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

@@ -34,60 +34,119 @@ static const char *const events[] = {
 
 /* ---- rules ---- */
 
-static void add_path(struct strbuf *out, bool is_watch)
+struct maker {
+        struct strbuf *out;
+        bool conditions;
+        bool no_renames; /* nothing asks for them */
+};
+
+static void add_path(struct maker *m, uint32_t depth)
 {
-        strbuf_adds(out, IGNORE_ROOT);
-        for (uint32_t depth = is_watch ? random_below(2) : random_below(4); depth > 0; depth--)
-                strbuf_addf(out, "/%s", depth == 1 && random_below(3) == 0 ? ANY(files) : ANY(dirs));
+        strbuf_adds(m->out, "\"" IGNORE_ROOT);
+        if (m->conditions && depth > 0 && random_below(12) == 0)
+                strbuf_adds(m->out, "/" RANDOM_LINK);
+        for (; depth > 0; depth--)
+                strbuf_addf(m->out, "/%s", depth == 1 && random_below(3) == 0 ? ANY(files) : ANY(dirs));
+        strbuf_addc(m->out, '"');
 }
 
-static void add_clause(struct strbuf *out, bool is_watch)
+static void add_paths(struct maker *m, bool is_watch)
+{
+        strbuf_adds(m->out, "path = [ ");
+        for (bool more = true; more; more = m->conditions && random_below(4) == 0) {
+                add_path(m, is_watch && random_below(3) > 0 ? random_below(2) : random_below(4));
+                strbuf_adds(m->out, ", ");
+        }
+        m->out->len -= 2;
+        strbuf_adds(m->out, " ]; ");
+}
+
+static void add_events(struct maker *m, bool is_watch, bool self)
+{
+        strbuf_adds(m->out, "events = [ ");
+        if (!m->no_renames && random_below(4) > 0)
+                strbuf_adds(m->out, "\"rename\", ");
+        strbuf_addf(m->out, "\"%s\"", ANY(events));
+        for (uint32_t n = is_watch ? 2 + random_below(5) : random_below(4); n > 0; n--)
+                strbuf_addf(m->out, ", \"%s\"", ANY(events));
+        if (self && random_below(3) == 0)
+                strbuf_addf(m->out, ", \"%s\"", random_below(2) ? "delete_self" : "move_self");
+        strbuf_adds(m->out, " ]; ");
+}
+
+/* Conditions that always hold, or never do: the operations are root's. */
+static void add_conditions(struct maker *m, bool is_watch)
+{
+        static const char *const types[] = { "file", "directory", "symlink" };
+
+        if (random_below(6) == 0)
+                strbuf_addf(m->out, "type = \"%s\"; ", ANY(types));
+        if (random_below(6) == 0)
+                strbuf_addf(m->out, is_watch ? "only: { user = \"%u\"; }; " : "user = \"%u\"; ",
+                            random_below(2) ? 0u : 12345u);
+}
+
+static void add_clause(struct maker *m, bool is_watch)
 {
         static const char *const scopes[] = { "file", "directory", "tree", "tree" };
-
-        strbuf_adds(out, "path = \"");
-        add_path(out, is_watch && random_below(3) > 0);
         const char *scope = ANY(scopes);
-        strbuf_addf(out, "\"; scope = \"%s\"; ", scope);
-        if (random_below(3) == 0 && !streq(scope, "file"))
-                strbuf_addf(out, "match = \"%s\"; ", ANY(patterns));
-        if (!is_watch && random_below(2) == 0)
-                return;
-        strbuf_adds(out, "events = [ ");
-        if (random_below(4) > 0)
-                strbuf_adds(out, "\"rename\", ");
-        strbuf_addf(out, "\"%s\"", ANY(events));
-        for (uint32_t n = is_watch ? 2 + random_below(5) : random_below(4); n > 0; n--)
-                strbuf_addf(out, ", \"%s\"", ANY(events));
-        if (random_below(3) == 0 && (streq(scope, "file") || streq(scope, "directory")))
-                strbuf_addf(out, ", \"%s\"", random_below(2) ? "delete_self" : "move_self");
-        strbuf_adds(out, " ]; ");
+        bool file = streq(scope, "file");
+
+        add_paths(m, is_watch);
+        strbuf_addf(m->out, "scope = \"%s\"; ", scope);
+        if (random_below(3) == 0 && !file)
+                strbuf_addf(m->out, "match = \"%s\"; ", ANY(patterns));
+        if (m->conditions)
+                add_conditions(m, is_watch);
+        if (is_watch || random_below(2) > 0)
+                add_events(m, is_watch, file || streq(scope, "directory"));
 }
 
-void random_rules(struct strbuf *out)
+static void add_except(struct maker *m)
 {
+        if (m->conditions && random_below(4) == 0) {
+                strbuf_addf(m->out, "except = [ \"%s\" ]; ", ANY(patterns));
+                return;
+        }
+        strbuf_adds(m->out, "except: { e: { ");
+        add_clause(m, false);
+        strbuf_adds(m->out, "}; }; ");
+}
+
+static void add_ignore(struct maker *m)
+{
+        if (random_below(4) > 0) {
+                add_clause(m, false);
+                return;
+        }
+        strbuf_adds(m->out, "until = \"modified\"; scope = \"file\"; path = \"" IGNORE_ROOT);
+        for (uint32_t depth = 1 + random_below(2); depth > 0; depth--)
+                strbuf_addf(m->out, "/%s", ANY(dirs));
+        strbuf_addf(m->out, "/%s\"; ", ANY(files));
+}
+
+void random_rules(struct strbuf *out, enum random_kind kind)
+{
+        struct maker m = {
+                .out = out,
+                .conditions = kind == RANDOM_CONDITIONS,
+                .no_renames = random_below(4) == 0,
+        };
+
         strbuf_adds(out, "watch: {\n");
         for (uint32_t i = 0, n = 1 + random_below(3); i < n; i++) {
                 strbuf_addf(out, "  w%u: { ", i);
-                add_clause(out, true);
+                add_clause(&m, true);
                 if (random_below(4) == 0)
                         strbuf_adds(out, "always = true; ");
-                if (random_below(3) == 0) {
-                        strbuf_adds(out, "except: { e: { ");
-                        add_clause(out, false);
-                        strbuf_adds(out, "}; }; ");
-                }
+                if (random_below(3) == 0)
+                        add_except(&m);
                 strbuf_adds(out, "};\n");
         }
         strbuf_adds(out, "};\nignore: {\n");
         for (uint32_t i = 0, n = random_below(4); i < n; i++) {
                 strbuf_addf(out, "  i%u: { ", i);
-                if (random_below(5) == 0) {
-                        strbuf_adds(out, "until = \"modified\"; scope = \"file\"; path = \"" IGNORE_ROOT "/");
-                        strbuf_addf(out, "%s/%s\"; };\n", ANY(dirs), ANY(files));
-                        continue;
-                }
-                add_clause(out, false);
+                add_ignore(&m);
                 strbuf_adds(out, "};\n");
         }
         strbuf_adds(out, "};\n");

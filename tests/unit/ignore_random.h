@@ -4,10 +4,17 @@
 
 #include "strbuf.h"
 
+/* A link below IGNORE_ROOT that rules' paths may lead through. */
+#define RANDOM_LINK "l"
+
 void random_begin(uint64_t seed);
 uint32_t random_below(uint32_t n);
 
-void random_rules(struct strbuf *out);
+enum random_kind {
+        RANDOM_PLAIN = 0,
+        RANDOM_CONDITIONS = 1, /* with users and types, lists of paths and patterns, links on paths */
+};
+void random_rules(struct strbuf *out, enum random_kind kind);
 /* Valid until the call after the next. */
 const char *random_file(void);
 const char *random_dir(void);

@@ -5,19 +5,15 @@
  * operation is done, one event at a time, and the records are compared.
  * FAWATCH_SEED=N repeats a run, FAWATCH_RUNS=N makes a longer one.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "explain_path.h"
+#include "ignore_actor.h"
 #include "ignore_fixture.h"
 #include "ignore_random.h"
 #include "strbuf.h"
@@ -26,96 +22,6 @@
 #define STEPS 150
 
 static const char *skip_reason;
-
-/* ---- a process that does one thing at a time ---- */
-
-enum action {
-        DO_OPEN_READ, DO_OPEN_WRITE, DO_OPEN_DIR, DO_READ, DO_WRITE, DO_CLOSE, DO_CREATE, DO_UNLINK, DO_MKDIR,
-        DO_RMDIR, DO_CHMOD, DO_TRUNCATE, DO_EXEC, DO_RENAME, DO_EXCHANGE, DO_LINK,
-};
-struct order {
-        enum action action;
-        char path[128], second[128];
-};
-
-/* It is no program, but the kernel sees that only after it has opened it. */
-static int run(const char *path)
-{
-        pid_t pid = vfork();
-        int status;
-
-        if (pid == 0) {
-                (void)execl(path, path, (char *)NULL);
-                _exit(errno == ENOEXEC ? 0 : 1);
-        }
-        return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : -1;
-}
-
-static int obey(const struct order *o, int *fd)
-{
-        char c = 'x';
-
-        switch (o->action) {
-        case DO_OPEN_READ:
-                return *fd = open(o->path, O_RDONLY | O_CLOEXEC);
-        case DO_OPEN_WRITE:
-                return *fd = open(o->path, O_WRONLY | O_APPEND | O_CLOEXEC);
-        case DO_OPEN_DIR:
-                return *fd = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        case DO_READ:
-                return (int)read(*fd, &c, 1);
-        case DO_WRITE:
-                return (int)write(*fd, &c, 1);
-        case DO_CLOSE:
-                return close(*fd);
-        case DO_CREATE: /* one event: nothing is opened */
-                return mknod(o->path, S_IFREG | 0755, 0);
-        case DO_UNLINK:
-                return unlink(o->path);
-        case DO_MKDIR:
-                return mkdir(o->path, 0755);
-        case DO_RMDIR:
-                return rmdir(o->path);
-        case DO_CHMOD:
-                return chmod(o->path, 0750);
-        case DO_TRUNCATE:
-                return truncate(o->path, 0);
-        case DO_EXEC:
-                return run(o->path);
-        case DO_RENAME:
-                return rename(o->path, o->second);
-        case DO_EXCHANGE:
-                return renameat2(AT_FDCWD, o->path, AT_FDCWD, o->second, RENAME_EXCHANGE);
-        case DO_LINK:
-                return link(o->path, o->second);
-        }
-        return -1;
-}
-
-static int orders[2];
-
-static void serve(void *arg)
-{
-        struct order o;
-        int fd = -1;
-
-        (void)close(orders[0]); /* its end is how this process is told to end */
-        while (recv(orders[1], &o, sizeof(o), 0) == (ssize_t)sizeof(o)) {
-                int r = obey(&o, &fd);
-
-                if (send(orders[1], &r, sizeof(r), 0) != (ssize_t)sizeof(r))
-                        break;
-        }
-}
-
-static int order(const struct order *o)
-{
-        int r = -1;
-
-        assert_int_equal(send(orders[0], o, sizeof(*o), 0), sizeof(*o));
-        assert_int_equal(recv(orders[0], &r, sizeof(r), 0), sizeof(r));
-        return r;
-}
 
 /* ---- predicted and seen ---- */
 
@@ -235,7 +141,7 @@ static bool step(struct machine *m, const struct order *o, uint32_t events)
         bool done;
 
         ignore_clear();
-        done = order(o) >= 0;
+        done = actor_do(o) >= 0;
         ignore_run(&m->s);
         if (done && __builtin_popcount(events) == 1 && !(events & (EV_DELETE | EV_RENAME)))
                 compare_read(m, o, e, events, n_events(m) - before);
@@ -247,15 +153,6 @@ static bool step(struct machine *m, const struct order *o, uint32_t events)
                 ignore_load(&m->s, m->in_force);
         m->s.world_changes = 0;
         return done;
-}
-
-static struct order an_order(enum action action, const char *path, const char *second)
-{
-        struct order o = { .action = action };
-
-        (void)snprintf(o.path, sizeof(o.path), "%s", path);
-        (void)snprintf(o.second, sizeof(o.second), "%s", second ? second : "");
-        return o;
 }
 
 /* Each event of a file that is opened, one by one. */
@@ -367,18 +264,15 @@ static void one_step(struct machine *m)
 static void once(struct machine *m, const char *fstype, uint64_t seed)
 {
         _cleanup_strbuf_ struct strbuf rules = STRBUF_NULL, other_rules = STRBUF_NULL;
-        pid_t helper;
 
         m->seed = seed;
         random_begin(seed);
-        random_rules(&rules);
-        random_rules(&other_rules);
+        random_rules(&rules, RANDOM_PLAIN);
+        random_rules(&other_rules, RANDOM_PLAIN);
         m->in_force = strbuf_str(&rules);
         ignore_mount(fstype);
         ignore_do(random_furnish, NULL);
-        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, orders), 0);
-        helper = ignore_start(serve, NULL);
-        (void)close(orders[1]);
+        actor_start();
         ignore_open(&m->s, m->in_force, true);
         for (unsigned i = 0; i < STEPS; i++) {
                 if (i == STEPS / 2)
@@ -386,8 +280,7 @@ static void once(struct machine *m, const char *fstype, uint64_t seed)
                 one_step(m);
         }
         ignore_close(&m->s);
-        (void)close(orders[0]);
-        ignore_wait(helper);
+        actor_end();
         ignore_unmount();
 }
 

@@ -1,209 +1,54 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Kernel ignores change what wakes the daemon, never what it records: random rule
- * sets and random operations, twice, with kernel_ignores on and off.
+ * Kernel ignores change what wakes the daemon, never what it records: random rule sets and
+ * random operations, with reloads between them, twice: with kernel_ignores on and off.
  * FAWATCH_SEED=N repeats a run, FAWATCH_RUNS=N makes a longer one.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "ignore_actor.h"
 #include "ignore_fixture.h"
+#include "ignore_random.h"
 #include "strbuf.h"
 
-#define RUNS       20
-#define OPERATIONS 120
+#define RUNS       40
+#define OPERATIONS 150
+#define N_RULES    3
 
 static const char *skip_reason;
-static uint64_t random_state;
-
-static uint32_t below(uint32_t n)
-{
-        random_state ^= random_state << 13;
-        random_state ^= random_state >> 7;
-        random_state ^= random_state << 17;
-        return (uint32_t)(random_state >> 20) % n;
-}
-
-#define ANY(array) (array)[below(ELEMENTSOF(array))]
-
-static const char *const dirs[] = { "a", "b" };
-static const char *const files[] = { "x.c", "y.o", "z" };
-static const char *const patterns[] = { "*.c", "*.o", "z", "a/", "a/*", "/b/*.c", "**/x.c", "b/**", "c/z" };
-static const char *const events[] = {
-        "create", "delete", "modify", "close_write", "attrib", "open", "access", "close_nowrite",
-};
-
-/* ---- rules ---- */
-
-static void add_path(struct strbuf *out, bool is_watch)
-{
-        strbuf_adds(out, IGNORE_ROOT);
-        for (uint32_t depth = is_watch ? below(2) : below(4); depth > 0; depth--)
-                strbuf_addf(out, "/%s", depth == 1 && below(3) == 0 ? ANY(files) : ANY(dirs));
-}
-
-static void add_clause(struct strbuf *out, bool is_watch)
-{
-        static const char *const scopes[] = { "file", "directory", "tree", "tree" };
-
-        strbuf_adds(out, "path = \"");
-        add_path(out, is_watch && below(3) > 0);
-        const char *scope = ANY(scopes);
-        strbuf_addf(out, "\"; scope = \"%s\"; ", scope);
-        if (below(3) == 0 && !streq(scope, "file"))
-                strbuf_addf(out, "match = \"%s\"; ", ANY(patterns));
-        if (!is_watch && below(2) == 0)
-                return;
-        strbuf_adds(out, "events = [ ");
-        if (below(4) > 0)
-                strbuf_adds(out, "\"rename\", ");
-        strbuf_addf(out, "\"%s\"", ANY(events));
-        for (uint32_t n = is_watch ? 2 + below(5) : below(4); n > 0; n--)
-                strbuf_addf(out, ", \"%s\"", ANY(events));
-        strbuf_adds(out, " ]; ");
-}
-
-static void add_rules(struct strbuf *out)
-{
-        strbuf_adds(out, "watch: {\n");
-        for (uint32_t i = 0, n = 1 + below(3); i < n; i++) {
-                strbuf_addf(out, "  w%u: { ", i);
-                add_clause(out, true);
-                if (below(4) == 0)
-                        strbuf_adds(out, "always = true; ");
-                if (below(3) == 0) {
-                        strbuf_adds(out, "except: { e: { ");
-                        add_clause(out, false);
-                        strbuf_adds(out, "}; }; ");
-                }
-                strbuf_adds(out, "};\n");
-        }
-        strbuf_adds(out, "};\nignore: {\n");
-        for (uint32_t i = 0, n = below(4); i < n; i++) {
-                strbuf_addf(out, "  i%u: { ", i);
-                if (below(5) == 0) {
-                        strbuf_adds(out, "until = \"modified\"; scope = \"file\"; path = \"" IGNORE_ROOT "/");
-                        strbuf_addf(out, "%s/%s\"; };\n", ANY(dirs), ANY(files));
-                        continue;
-                }
-                add_clause(out, false);
-                strbuf_adds(out, "};\n");
-        }
-        strbuf_adds(out, "};\n");
-}
 
 /* ---- operations ---- */
 
-static const char *file_path(void)
+static struct order random_order(void)
 {
-        static struct strbuf out[2];
-        static unsigned turn;
-        struct strbuf *b = &out[turn++ % 2];
+        static const enum action of_file[] = {
+                DO_APPEND, DO_APPEND, DO_APPEND, DO_REWRITE, DO_LOOK, DO_LOOK, DO_CHMOD, DO_UNLINK, DO_TRUNCATE,
+                DO_CREATE, DO_EXEC, DO_OPEN_WRITE, DO_WRITE, DO_CLOSE, DO_OPEN_READ,
+        };
+        static const enum action of_dir[] = { DO_LIST, DO_CHMOD, DO_MKDIR, DO_MKDIR, DO_RMDIR };
+        static const enum action of_dirs[] = { DO_RENAME, DO_RENAME, DO_EXCHANGE };
+        static const enum action of_files[] = { DO_RENAME, DO_LINK, DO_EXCHANGE };
 
-        strbuf_reset(b);
-        strbuf_adds(b, IGNORE_ROOT);
-        for (uint32_t depth = below(4); depth > 0; depth--)
-                strbuf_addf(b, "/%s", ANY(dirs));
-        strbuf_addf(b, "/%s", ANY(files));
-        return strbuf_str(b);
-}
-
-static const char *dir_path(void)
-{
-        static struct strbuf out[2];
-        static unsigned turn;
-        struct strbuf *b = &out[turn++ % 2];
-
-        strbuf_reset(b);
-        strbuf_adds(b, IGNORE_ROOT);
-        for (uint32_t depth = 1 + below(3); depth > 0; depth--)
-                strbuf_addf(b, "/%s", ANY(dirs));
-        return strbuf_str(b);
-}
-
-static void open_and(const char *path, int flags, bool put)
-{
-        char c = 'x';
-        int fd = open(path, flags | O_CLOEXEC, 0644);
-
-        if (fd < 0)
-                return;
-        if ((put ? write(fd, &c, 1) : read(fd, &c, 1)) < 0)
-                c = 0;
-        (void)close(fd);
-}
-
-static void operate(void *arg)
-{
-        switch (*(uint32_t *)arg) {
-        case 0:
-        case 1:
-        case 2:
-        case 3:
-                open_and(file_path(), O_WRONLY | O_CREAT | O_APPEND, true);
-                break;
-        case 4:
-                open_and(file_path(), O_WRONLY | O_TRUNC, true);
-                break;
-        case 5:
-        case 6:
-                open_and(file_path(), O_RDONLY, false);
-                break;
-        case 7:
-                open_and(dir_path(), O_RDONLY | O_DIRECTORY, false);
-                break;
-        case 8:
-                (void)chmod(below(2) ? file_path() : dir_path(), below(2) ? 0700 : 0755);
-                break;
-        case 9:
-                (void)unlink(file_path());
-                break;
-        case 10:
-        case 11:
-                (void)mkdir(dir_path(), 0755);
-                break;
-        case 12:
-                (void)rmdir(dir_path());
-                break;
-        case 13:
-                (void)rename(file_path(), file_path());
-                break;
+        switch (random_below(16)) {
+        case 0: case 1: case 2: case 3: case 4: case 5: case 6:
+                return an_order(of_file[random_below(ELEMENTSOF(of_file))], random_file(), NULL);
+        case 7: case 8: case 9:
+                return an_order(of_dir[random_below(ELEMENTSOF(of_dir))], random_dir(), NULL);
+        case 10: case 11:
+                return an_order(of_dirs[random_below(ELEMENTSOF(of_dirs))], random_dir(), random_dir());
+        case 12: case 13:
+                return an_order(of_files[random_below(ELEMENTSOF(of_files))], random_file(), random_file());
         case 14:
-        case 15:
-                (void)rename(dir_path(), dir_path());
-                break;
-        case 16:
-                (void)renameat2(AT_FDCWD, dir_path(), AT_FDCWD, dir_path(), RENAME_EXCHANGE);
-                break;
-        case 17:
-                (void)link(file_path(), file_path());
-                break;
-        case 18:
-                (void)truncate(file_path(), 0);
-                break;
+                return an_order(DO_NAME_TMPFILE, random_file(), NULL);
+        default:
+                if (random_below(2))
+                        return an_order(DO_UNLINK, IGNORE_ROOT "/" RANDOM_LINK, NULL);
+                return an_order(DO_SYMLINK, random_dir(), IGNORE_ROOT "/" RANDOM_LINK);
         }
-}
-
-/* Directories three deep, and a file in most of them. */
-static void furnish(void *arg)
-{
-        for (unsigned depth = 1; depth < 4; depth++)
-                for (unsigned bits = 0; bits < 1u << depth; bits++) {
-                        char path[64] = IGNORE_ROOT;
-
-                        for (unsigned level = 0; level < depth; level++)
-                                (void)strcat(strcat(path, "/"), dirs[bits >> level & 1]);
-                        (void)mkdir(path, 0755);
-                        (void)strcat(strcat(path, "/"), ANY(files));
-                        open_and(path, O_WRONLY | O_CREAT, true);
-                }
 }
 
 /* ---- twice ---- */
@@ -213,8 +58,18 @@ static int compare_lines(const void *a, const void *b)
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* A file without a name is told under its inode's number, which may be any. */
+static void add_line(struct strbuf *out, const char *line)
+{
+        size_t n = strcspn(line, "#");
+
+        strbuf_adds(out, "  ");
+        strbuf_add(out, line, n);
+        strbuf_addf(out, "%s\n", line[n] != '\0' ? "#" : "");
+}
+
 /* What the operation was recorded as; what a look found does not count, it may say more. */
-static void add_step(struct strbuf *out, unsigned step)
+static void add_step(struct strbuf *out, unsigned step, const struct order *o)
 {
         const char *sorted[256];
         size_t n = 0;
@@ -223,81 +78,120 @@ static void add_step(struct strbuf *out, unsigned step)
                 if (!strstr(ignore_line(i), " scan"))
                         sorted[n++] = ignore_line(i);
         qsort(sorted, n, sizeof(*sorted), compare_lines);
+        strbuf_addf(out, "%u: %s %s %s\n", step, action_name(o->action), o->path, o->second);
         for (size_t i = 0; i < n; i++)
-                strbuf_addf(out, "%u %s\n", step, sorted[i]);
+                add_line(out, sorted[i]);
         ignore_clear();
 }
 
-static bool legacy;
+enum way { IN_USERSPACE, IN_KERNEL, IN_OLD_KERNEL, N_WAYS };
 
 struct totals {
-        uint64_t records, read[2], learned, taken_off, until;
+        uint64_t records, read[N_WAYS], learned, taken_off, reloads;
 };
 
-static void once(const char *fstype, const char *const rules[2], bool on, uint64_t seed, struct strbuf *out,
-                 struct totals *t)
+static void open_street(struct ignore_street *s, const char *rules, enum way way)
+{
+        if (way == IN_OLD_KERNEL)
+                ignore_open_legacy(s, rules);
+        else
+                ignore_open(s, rules, way == IN_KERNEL);
+}
+
+static void verify(struct ignore_street *s)
+{
+        struct strbuf report = STRBUF_NULL;
+
+        if (reload_verify(&s->street, &report) != 0)
+                fail_msg("marks: %s", strbuf_str(&report));
+        strbuf_done(&report);
+}
+
+static void once(const char *fstype, const struct strbuf rules[static N_RULES], enum way way, uint64_t seed,
+                 struct strbuf *out, struct totals *t)
 {
         struct ignore_street s;
-        const char *in_force = rules[0];
+        uint32_t in_force = 0;
 
         ignore_mount(fstype);
-        random_state = seed;
-        ignore_do(furnish, NULL);
-        if (legacy)
-                ignore_open_legacy(&s, in_force);
-        else
-                ignore_open(&s, in_force, on);
+        random_begin(seed);
+        ignore_do(random_furnish, NULL);
+        actor_start();
+        open_street(&s, strbuf_str(&rules[in_force]), way);
         for (unsigned i = 0; i < OPERATIONS; i++) {
-                uint32_t what = below(19);
+                const struct order o = random_order();
 
-                if (i == OPERATIONS / 2)
-                        ignore_load(&s, in_force = rules[1]);
-                ignore_do(operate, &what);
-                (void)below(2);
-                random_state += i * UINT64_C(0x9e3779b97f4a7c15); /* the child's draws are not seen here */
+                (void)actor_do(&o);
+                /* now and then what just happened is still in the queue */
+                if (random_below(seed % 2 ? 20 : 60) == 0) {
+                        in_force = random_below(N_RULES);
+                        strbuf_addf(out, "rules %u\n", in_force);
+                        ignore_load(&s, strbuf_str(&rules[in_force]));
+                        t->reloads++;
+                }
                 ignore_run(&s);
                 if (s.world_changes > 0)
-                        ignore_load(&s, in_force);
+                        ignore_load(&s, strbuf_str(&rules[in_force]));
                 s.world_changes = 0;
-                add_step(out, i);
+                t->records += ignore_n_lines();
+                add_step(out, i, &o);
         }
-        t->read[on] += s.street.counters.events_read;
+        t->read[way] += s.street.counters.events_read;
         t->learned += s.street.counters.ignores_learned;
         t->taken_off += s.street.counters.ignores_taken_off;
-        struct strbuf report = STRBUF_NULL;
-        if (reload_verify(&s.street, &report) != 0)
-                print_message("# marks: %s", strbuf_str(&report));
-        strbuf_done(&report);
+        verify(&s);
         ignore_close(&s);
+        actor_end();
         ignore_unmount();
+}
+
+static void print_lines(const char *title, const char *text, size_t len)
+{
+        size_t n;
+
+        print_message("# %s\n", title);
+        for (size_t at = 0; at < len; at += n + 1) {
+                n = strcspn(text + at, "\n");
+                print_message("#   %.*s\n", (int)MIN_OF(n, (size_t)800), text + at);
+        }
+}
+
+/* Up to the first step in which they differ, and a little beyond. */
+static void print_difference(const struct strbuf rules[static N_RULES], const char *a, const char *b)
+{
+        size_t same = 0, before;
+
+        while (a[same] != '\0' && a[same] == b[same])
+                same++;
+        while (same > 0 && a[same - 1] != '\n')
+                same--;
+        before = MIN_OF(same, (size_t)2500);
+        for (size_t i = 0; i < N_RULES; i++)
+                print_lines("rules", strbuf_str(&rules[i]), rules[i].len);
+        print_lines("before", a + same - before, before);
+        print_lines("here", a + same, MIN_OF(strlen(a + same), (size_t)200));
+        print_lines("in userspace", b + same, MIN_OF(strlen(b + same), (size_t)200));
 }
 
 static void compare(const char *fstype, uint64_t seed, struct totals *t)
 {
-        _cleanup_strbuf_ struct strbuf first = STRBUF_NULL, second = STRBUF_NULL;
-        _cleanup_strbuf_ struct strbuf on = STRBUF_NULL, off = STRBUF_NULL;
+        struct strbuf rules[N_RULES] = {}, out[N_WAYS] = {};
+        enum way n_ways = seed % 3 == 0 ? N_WAYS : IN_OLD_KERNEL;
 
-        random_state = seed;
-        add_rules(&first);
-        add_rules(&second);
-        const char *const rules[] = { strbuf_str(&first), strbuf_str(&second) };
-        once(fstype, rules, true, seed, &on, t);
-        once(fstype, rules, false, seed, &off, t);
-        if (streq(strbuf_str(&on), strbuf_str(&off)) && seed % 3 == 0) {
-                /* ... and by the interface before FAN_MARK_IGNORE */
-                strbuf_reset(&on);
-                legacy = true;
-                once(fstype, rules, true, seed, &on, t);
-                legacy = false;
-                if (!streq(strbuf_str(&on), strbuf_str(&off)))
-                        print_message("# by the old interface\n");
+        random_begin(seed);
+        for (size_t i = 0; i < N_RULES; i++)
+                random_rules(&rules[i], seed % 4 < 2 ? RANDOM_CONDITIONS : RANDOM_PLAIN);
+        for (enum way way = 0; way < n_ways; way++) {
+                once(fstype, rules, way, seed, &out[way], t);
+                if (streq(strbuf_str(&out[way]), strbuf_str(&out[IN_USERSPACE])))
+                        continue;
+                print_difference(rules, strbuf_str(&out[way]), strbuf_str(&out[IN_USERSPACE]));
+                fail_msg("FAWATCH_SEED=%ju on %s, way %u", (uintmax_t)seed, fstype, (unsigned)way);
         }
-        if (!streq(strbuf_str(&on), strbuf_str(&off)))
-                print_message("# FAWATCH_SEED=%ju on %s\n%s%s\n", (uintmax_t)seed, fstype, rules[0],
-                              rules[1]);
-        for (const char *p = strbuf_str(&off); *p; p++)
-                t->records += *p == '\n';
-        assert_string_equal(strbuf_str(&on), strbuf_str(&off));
+        for (size_t i = 0; i < N_RULES; i++)
+                strbuf_done(&rules[i]);
+        for (size_t i = 0; i < N_WAYS; i++)
+                strbuf_done(&out[i]);
 }
 
 static void test_on_and_off(void **state)
@@ -311,15 +205,12 @@ static void test_on_and_off(void **state)
                 print_message("# %s\n", skip_reason);
                 skip();
         }
-        for (unsigned i = 0; i < runs; i++) {
-                compare("tmpfs", seed + i, &t);
-                if (i % 4 == 0)
-                        compare("ext4", seed + i, &t);
-        }
-        print_message("# %ju records; %ju events read with kernel ignores, %ju without; %ju learned, %ju "
-                      "taken off\n",
-                      (uintmax_t)t.records, (uintmax_t)t.read[1], (uintmax_t)t.read[0], (uintmax_t)t.learned,
-                      (uintmax_t)t.taken_off);
+        for (unsigned i = 0; i < runs; i++)
+                compare((seed + i) % 5 == 4 ? "ext4" : "tmpfs", seed + i, &t);
+        print_message("# %ju records, %ju reloads; %ju events read with kernel ignores, %ju without; %ju learned, "
+                      "%ju taken off\n",
+                      (uintmax_t)t.records, (uintmax_t)t.reloads, (uintmax_t)t.read[IN_KERNEL],
+                      (uintmax_t)t.read[IN_USERSPACE], (uintmax_t)t.learned, (uintmax_t)t.taken_off);
         assert_true(t.records > 0);
 }
 
