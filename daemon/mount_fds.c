@@ -94,10 +94,10 @@ static int reopen(int fd)
 
 static int open_clone(int root)
 {
-        _cleanup_close_ int clone = (int)syscall(SYS_open_tree, root, "",
-                                                 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+        int clone = (int)syscall(SYS_open_tree, root, "",
+                                 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
-        return clone < 0 ? -errno : reopen(clone);
+        return clone < 0 ? -errno : clone;
 }
 
 /*
@@ -114,8 +114,13 @@ static int open_mount(const struct world_mount *mount)
         if (root < 0)
                 return root;
 
-        int clone = open_clone(root);
-        return clone == -EINVAL || clone == -EPERM || clone == -ENOSYS ? reopen(root) : clone;
+        _cleanup_close_ int clone = open_clone(root);
+        if (clone == -EINVAL || clone == -EPERM || clone == -ENOSYS)
+                return reopen(root);
+        /* Before the clone is closed: the kernel waits for RCU there (dissolve_on_fput()),
+         * and meanwhile who unmounts would be told EBUSY. */
+        root = close_fd(root);
+        return clone < 0 ? clone : reopen(clone);
 }
 
 int mount_fds_get(struct mount_fds *m, uint32_t index)

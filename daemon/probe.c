@@ -66,10 +66,9 @@ static const char *below_root(const char *path)
         return *path ? path : ".";
 }
 
-static int try_mark(int fd, const struct kernel_abilities *kernel)
+static int try_mark(int group, int fd)
 {
         const unsigned flags = FAN_MARK_REMOVE | FAN_MARK_FILESYSTEM;
-        _cleanup_close_ int group = fan_init(fan_group_flags(kernel, false));
         char link[32];
         struct stat st;
         int r;
@@ -89,6 +88,9 @@ static int try_mark(int fd, const struct kernel_abilities *kernel)
 void probe_filesystem(int root_fd, const char *mountpoint, const struct kernel_abilities *kernel,
                       struct probe_filesystem *ret)
 {
+        /* Closed last: that waits for SRCU (fanotify_release()), and as long as fd is open nobody
+         * can unmount the filesystem. */
+        _cleanup_close_ int group = kernel->dfid_name ? fan_init(fan_group_flags(kernel, false)) : -1;
         _cleanup_close_ int fd = openat(root_fd, below_root(mountpoint), O_PATH | O_CLOEXEC);
         struct statfs sf;
 
@@ -105,7 +107,7 @@ void probe_filesystem(int root_fd, const char *mountpoint, const struct kernel_a
                 ret->fsid_known = ret->fsid != 0;
         }
         if (kernel->dfid_name)
-                ret->mark_errno = -try_mark(fd, kernel);
+                ret->mark_errno = group < 0 ? -group : -try_mark(group, fd);
 }
 
 struct filesystem_question {
