@@ -16,6 +16,15 @@ not_ok() { # NAME [EXPLANATION]: the explanation may have several lines
     [ -z "${2-}" ] || printf '%s\n' "$2" | sed 's/^/# /'
 }
 
+wait_for() { # COMMAND...: until it succeeds, a minute at most
+    local i
+    for ((i = 0; i < 600; i++)); do
+        "$@" && return
+        sleep 0.1
+    done
+    return 1
+}
+
 verdict() { # NAME FINDINGS: passes when there are none
     if [ -z "$2" ]; then ok "$1"; else not_ok "$1" "$2"; fi
 }

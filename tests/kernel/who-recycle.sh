@@ -22,10 +22,12 @@ for kind in fork one vfork double; do
     rm -rf "$dir/f" && mkdir -m 1777 "$dir/f"
     "$fawatchd" --log=stdout --rules="$dir/rules.conf" >"$dir/out" 2>"$dir/err" &
     watcher=$!
-    sleep 3
+    wait_for grep -q 'rules in force' "$dir/out"
     echo 500 >/proc/sys/kernel/pid_max # after the first round they begin again at 300
     "$dir/bin/who-storm" "$dir/f" "$dir/bin" "$kind" 600 2
-    sleep 3
+    touch "$dir/f/end"
+    wait_for grep -q '"path":"[^"]*/f/end"' "$dir/out"
+    rm "$dir/f/end"
     kill $watcher
     wait $watcher
     found=$("$srcdir/bench/who-count.py" fawatchd "$dir/out") && verdict "$kind: $found" '' ||

@@ -33,17 +33,20 @@ cleanup() {
     umount -l "$dir" && rmdir "$dir"
 }
 trap cleanup EXIT
-sleep 2
+
+# It watches, and has seen all processes that there were when it began.
+warm() {
+    "$dir/bin/sh" -c "$dir/bin/touch $dir/f/warm-\$\$; :"
+    grep -q '"path":"[^"]*/warm-.*"ancestry":"[^"]*systemd(1)' "$dir/out"
+}
+wait_for warm || echo "# not ready: $(cat "$dir/out" "$dir/err")"
 
 # expect NAME FIELD=VALUE...: the record of that file; VALUE "-" means that it is absent
 expect() {
     local name=$1 field got wrong= line
     shift
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        line=$(grep "\"path\":\"$dir/f/$name\"" "$dir/out" | head -1)
-        [ -z "$line" ] || break
-        sleep 0.5
-    done
+    wait_for grep -q "\"path\":\"$dir/f/$name\".*}\$" "$dir/out"
+    line=$(grep -m 1 "\"path\":\"$dir/f/$name\"" "$dir/out")
     for field; do
         got=$(jq -r ".${field%%=*} // \"-\"" <<<"${line:-"{}"}")
         [[ $got == ${field#*=} ]] || wrong+="${field%%=*} is $got, not ${field#*=}"$'\n'
