@@ -28,6 +28,7 @@ const char *path_state_name(enum path_state s)
                 [PATH_REPLACED] = "replaced",
                 [PATH_DELETED] = "deleted",
                 [PATH_HIDDEN] = "hidden",
+                [PATH_INSIDE] = "inside",
         };
 
         return name_of(names, ELEMENTSOF(names), s);

@@ -19,7 +19,7 @@ enum attribution { /* FAWATCH_ATTRIBUTION, a closed list */
 #define N_ATTRIBUTIONS 7
 const char *attribution_name(enum attribution a) _pure_;
 
-enum path_state { PATH_NORMAL, PATH_REPLACED, PATH_DELETED, PATH_HIDDEN };
+enum path_state { PATH_NORMAL, PATH_REPLACED, PATH_DELETED, PATH_HIDDEN, PATH_INSIDE };
 const char *path_state_name(enum path_state s) _pure_; /* NULL for PATH_NORMAL */
 
 enum origin { ORIGIN_KERNEL, ORIGIN_SCAN, ORIGIN_RECOVERY, ORIGIN_REPLAY };
@@ -74,6 +74,7 @@ struct event {
         struct bytes name;      /* last component, given only where path is absent */
         struct bytes cause;     /* of replaced */
         enum path_state path_state;
+        const char *source;     /* of PATH_INSIDE: what is mounted; the path is one inside of it */
         const char *fstype;
         uint32_t sdev_major, sdev_minor; /* of the filesystem, when object.known is false */
         struct object object;

@@ -6,6 +6,7 @@ lib_libcore_a_CFLAGS = $(AM_CFLAGS) $(LIBCONFIG_CFLAGS) $(PCRE2_CFLAGS) $(LIBGCR
 lib_libcore_a_SOURCES = \
 	%D%/arena.c %D%/arena.h \
 	%D%/base.h \
+	%D%/burst.c %D%/burst.h \
 	%D%/cgroup.c %D%/cgroup.h \
 	%D%/coalesce.c %D%/coalesce.h \
 	%D%/conf_lex.c %D%/conf_lex.h \
@@ -48,6 +49,7 @@ lib_libcore_a_SOURCES = \
 	%D%/placement.c %D%/placement.h \
 	%D%/plan.c %D%/plan.h \
 	%D%/plan_dirs.c \
+	%D%/plan_cover.c %D%/plan_cover.h \
 	%D%/plan_gaps.c \
 	%D%/plan_ignore.c %D%/plan_ignore.h \
 	%D%/plan_internal.h \

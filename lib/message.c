@@ -35,6 +35,7 @@ static void add_subject(const struct event *e, uint32_t events, struct strbuf *o
                 [PATH_REPLACED] = " (the name leads to another object now)",
                 [PATH_DELETED] = " (no longer has a name)",
                 [PATH_HIDDEN] = " (hidden by a mount)",
+                [PATH_INSIDE] = " (inside of ",
         };
 
         if (events & EV_RENAME && e->old_path.p)
@@ -47,6 +48,10 @@ static void add_subject(const struct event *e, uint32_t events, struct strbuf *o
                 strbuf_addf(out, "a %s without a known path", object_noun(e));
         if (e->path_state != PATH_NORMAL)
                 strbuf_adds(out, state_texts[e->path_state]);
+        if (e->path_state == PATH_INSIDE) {
+                add_text(out, e->source ? e->source : "a filesystem that is not mounted here");
+                strbuf_addc(out, ')');
+        }
 }
 
 static void add_rename(const struct event *e, struct strbuf *out)

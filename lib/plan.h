@@ -20,6 +20,7 @@ enum gap_kind {
         GAP_MOUNT_BLIND,       /* mount scope: truncation and namespaces are not seen */
         GAP_UNREACHABLE,       /* every mount of the filesystem is hidden */
         GAP_NETWORK,           /* changes by other hosts are not seen */
+        GAP_NAMESPACE,         /* what others change in their mount namespaces does not arrive (daemon only) */
         GAP_MARK_FAILED,       /* planned, but fanotify_mark refused (daemon only) */
 };
 enum gap_weight { GAP_NOTE, GAP_PARTLY, GAP_HOLE };

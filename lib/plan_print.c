@@ -18,6 +18,7 @@ const char *gap_kind_name(enum gap_kind k)
                 [GAP_MOUNT_BLIND] = "mount-blind",
                 [GAP_UNREACHABLE] = "unreachable",
                 [GAP_NETWORK] = "network",
+                [GAP_NAMESPACE] = "namespace",
                 [GAP_MARK_FAILED] = "mark-failed",
         };
 

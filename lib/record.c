@@ -197,7 +197,9 @@ static void add_paths(const struct fields *f, const struct event *e)
         fields_add(f, FIELD_OLD_PATH, e->old_path.p, e->old_path.len);
         if (!e->path.p)
                 fields_add(f, FIELD_NAME, e->name.p, e->name.len);
-        add_under(f, e);
+        /* inside a filesystem: its directories are not those of the same names here */
+        if (e->path_state != PATH_INSIDE)
+                add_under(f, e);
 }
 
 static void add_device(const struct fields *f, uint32_t major, uint32_t minor)
@@ -243,6 +245,7 @@ static void add_object(const struct fields *f, const struct event *e)
                         fields_addu(f, FIELD_SIZE, o->size);
         }
         fields_adds(f, FIELD_PATH_STATE, path_state_name(e->path_state));
+        fields_adds(f, FIELD_SOURCE, e->source);
         fields_add(f, FIELD_CAUSE, e->cause.p, e->cause.len);
         if (e->events & EV_FS_ERROR) {
                 fields_addu(f, FIELD_ERRNO, (uint64_t)e->fs_errno);

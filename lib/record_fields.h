@@ -37,6 +37,7 @@ enum field_flag {
         X(OWNER_GROUP, F_OMIT)                  \
         X(SIZE, F_OMIT | F_NUMBER)              \
         X(PATH_STATE, F_OMIT)                   \
+        X(SOURCE, F_OMIT)                       \
         X(CAUSE, F_OMIT)                        \
         X(ERRNO, F_OMIT | F_NUMBER)             \
         X(ERROR_COUNT, F_OMIT | F_NUMBER)       \

@@ -14,6 +14,7 @@ AM_TESTS_ENVIRONMENT = \
 # unit tests of the pure library: one a module, tests/unit/test-MODULE.c
 core_unit_tests = \
 	%D%/unit/test-arena \
+	%D%/unit/test-burst \
 	%D%/unit/test-cgroup \
 	%D%/unit/test-coalesce \
 	%D%/unit/test-conf-pack \
@@ -43,6 +44,7 @@ core_unit_tests = \
 	%D%/unit/test-pattern \
 	%D%/unit/test-placement \
 	%D%/unit/test-plan \
+	%D%/unit/test-plan-cover \
 	%D%/unit/test-proc-text \
 	%D%/unit/test-proctable \
 	%D%/unit/test-record \

@@ -27,7 +27,7 @@ static void attributions(void **state)
 
 static void path_states(void **state)
 {
-        static const char *const want[] = { NULL, "replaced", "deleted", "hidden", NULL };
+        static const char *const want[] = { NULL, "replaced", "deleted", "hidden", "inside", NULL };
 
         for (unsigned i = 0; i < ELEMENTSOF(want); i++)
                 assert_text(path_state_name((enum path_state)i), want[i]);

@@ -105,6 +105,9 @@ static void test_states(void **state)
         check(&sample_hits, 0, "etc: /etc/passwd (the name leads to another object now) modified" WHO);
         event.path_state = PATH_HIDDEN;
         check(&sample_hits, 0, "etc: /etc/passwd (hidden by a mount) modified" WHO);
+        event.path_state = PATH_INSIDE;
+        event.source = "/dev/sda1";
+        check(&sample_hits, 0, "etc: /etc/passwd (inside of /dev/sda1) modified" WHO);
 
         reset();
         event.origin = ORIGIN_SCAN;

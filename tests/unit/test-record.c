@@ -281,6 +281,18 @@ static void test_object(void **state)
         check_field(&out, "FAWATCH_OWNER", "0");
         check_field(&out, "FAWATCH_OWNER_GROUP", "42");
         check_field(&out, "FAWATCH_PATH_STATE", "hidden");
+        check_field(&out, "FAWATCH_SOURCE", "(none)");
+
+        /* its directories are not those of the same names here */
+        event.path_state = PATH_INSIDE;
+        event.source = "/dev/sda1";
+        make(&sample_hits, SAMPLE_NOW, &out);
+        check_field(&out, "FAWATCH_PATH_STATE", "inside");
+        check_field(&out, "FAWATCH_SOURCE", "/dev/sda1");
+        check_field(&out, "FAWATCH_PATH", "/etc/passwd");
+        check_field(&out, "FAWATCH_UNDER", "(none)");
+        event.path_state = PATH_NORMAL;
+        event.source = NULL;
 
         event.object.type = TYPE_DIRECTORY;
         event.object.mode = 041777;
