@@ -132,6 +132,12 @@ static void print_coverage(const json_t *s)
         label("coverage");
         printf("%llu filesystems covered, %llu partly, %llu not, %llu skipped\n", number(coverage, "covered"),
                number(coverage, "partly"), number(coverage, "not_covered"), number(coverage, "skipped"));
+        label("mounts");
+        printf("%llu known", number(json_object_get(s, "mounts"), "known"));
+        if (json_is_integer(json_object_get(json_object_get(s, "mounts"), "attached")))
+                printf("; since the start %llu came, %llu went", number(json_object_get(s, "mounts"), "attached"),
+                       number(json_object_get(s, "mounts"), "detached"));
+        printf("\n");
         label("marks");
         printf("%llu wanted, %llu placed, %llu failed; %llu groups\n", number(marks, "wanted"),
                number(marks, "placed"), number(marks, "failed"),

@@ -50,6 +50,11 @@ enum rules_from build_source(const struct options *o)
         return o->n_watch > 0 ? RULES_AD_HOC : RULES_INSTALLED;
 }
 
+enum mount_view build_view(const struct options *o)
+{
+        return o->log_stdout || o->n_watch > 0 ? MOUNTS_OWN : MOUNTS_OF_PID1;
+}
+
 /* A path as a string of the rule language: every byte that is not plain ASCII is escaped. */
 static void quote_path(const char *path, struct strbuf *out)
 {
@@ -138,9 +143,8 @@ static int build_on_world(const struct options *o, struct rules *rules, struct s
 {
         struct world *world;
         _cleanup_free_ char *text = NULL;
-        enum mount_view view = o->log_stdout || o->n_watch > 0 ? MOUNTS_OWN : MOUNTS_OF_PID1;
 
-        int r = world_collect(rules, view, &world, &text);
+        int r = world_collect(rules, build_view(o), &world, &text);
         if (r < 0) {
                 diag_add(diag, DIAG_ERROR, NULL, 0, "%s: %s", text ? text : "cannot look at this machine",
                          strerror(-r));

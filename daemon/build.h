@@ -44,6 +44,8 @@ int build_compare(const struct rules *before, struct build_result *result);
 
 /* Where rules come from by the command line (saved ones excepted). */
 enum rules_from build_source(const struct options *o);
+/* Whose mounts paths are seen through. */
+enum mount_view build_view(const struct options *o);
 
 /*
  * Builds from the source; kept != NULL: from these texts instead (borrowed).

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "control_json_internal.h"
+#include "plan_cover.h"
 #include "proc_events.h"
 #include "tracking.h"
 
@@ -79,16 +80,24 @@ static json_t *status_ignores(const struct daemon *d)
 static json_t *status_coverage(const struct plan *p)
 {
         static const char *const keys[] = { "covered", "partly", "not_covered", "skipped" };
-        size_t counts[ELEMENTSOF(keys)] = {};
+        size_t counts[N_COVERAGE_STATES];
         json_t *o = json_object();
 
-        for (size_t i = 0; i < p->n_coverage; i++)
-                counts[p->coverage[i].state]++;
-        for (size_t i = 0; i < p->n_gaps; i++)
-                if (p->gaps[i].weight == GAP_HOLE && p->gaps[i].rule)
-                        counts[NOT_COVERED]++;
+        plan_cover_counts(p, counts);
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 json_set(o, keys[i], json_of_number(counts[i]));
+        return o;
+}
+
+static json_t *status_mounts(const struct daemon *d)
+{
+        const struct mount_news *news = mount_monitor_news(d->monitor);
+        json_t *o = json_object();
+
+        json_set(o, "known", json_of_number(d->generation->world->n_mounts));
+        json_set(o, "looks", json_of_number(d->mount_looks));
+        json_set(o, "attached", news->counted ? json_of_number(news->attached) : json_null());
+        json_set(o, "detached", news->counted ? json_of_number(news->detached) : json_null());
         return o;
 }
 
@@ -167,6 +176,7 @@ int control_json_status(const struct daemon *d, struct strbuf *out)
         json_set(root, "marks", status_marks(d));
         json_set(root, "ignores", status_ignores(d));
         json_set(root, "coverage", status_coverage(g->plan));
+        json_set(root, "mounts", status_mounts(d));
         json_set(root, "log", status_log(d));
         json_set(queue, "groups", json_of_number(marks_groups(d->street.marks, &groups)));
         json_set(root, "queue", queue);
@@ -181,64 +191,6 @@ int control_json_status(const struct daemon *d, struct strbuf *out)
         for (size_t i = 0; i < g->plan->prices.n; i++)
                 json_append(warnings, json_of_text(g->plan->prices.v[i]));
         json_set(root, "warnings", warnings);
-        return json_finish(root, out);
-}
-
-/* ---- coverage ---- */
-
-static json_t *coverage_json(const struct world *w, const struct coverage *c)
-{
-        const struct world_fs *fs = &w->fs[c->fs];
-        char device[24];
-        json_t *o = json_object();
-
-        snprintf(device, sizeof(device), "%u:%u", fs->sdev_major, fs->sdev_minor);
-        json_set(o, "device", json_string(device));
-        json_set(o, "fstype", json_of_text(fs->fstype));
-        json_set(o, "mountpoint",
-            json_of_text(fs->canonical_mount == WORLD_NONE ? NULL : w->mounts[fs->canonical_mount].mountpoint));
-        json_set(o, "state", json_string(coverage_state_name(c->state)));
-        json_set(o, "events", json_of_mask(vocab_to_fan(c->events)));
-        json_set(o, "how", json_of_text(c->how));
-        return o;
-}
-
-static json_t *gap_json(const struct gap *g)
-{
-        json_t *o = json_object();
-        json_set(o, "kind", json_string(gap_kind_name(g->kind)));
-        json_set(o, "weight", json_string(gap_weight_name(g->weight)));
-        json_set(o, "rule", json_of_text(g->rule));
-        json_set(o, "path", json_of_text(g->path));
-        json_set(o, "error", json_of_error(g->error));
-        json_set(o, "reason", json_of_text(g->reason));
-        return o;
-}
-
-int control_json_coverage(const struct daemon *d, struct strbuf *out)
-{
-        const struct plan *p = d->generation->plan;
-        json_t *root = json_object(), *filesystems = json_array(), *gaps = json_array();
-        size_t n;
-        const struct mark_failure *failures = marks_failures(d->street.marks, &n);
-
-        for (size_t i = 0; i < p->n_coverage; i++)
-                json_append(filesystems, coverage_json(d->generation->world, &p->coverage[i]));
-        for (size_t i = 0; i < p->n_gaps; i++)
-                json_append(gaps, gap_json(&p->gaps[i]));
-        for (size_t i = 0; i < n; i++) {
-                const struct gap gap = {
-                        .kind = GAP_MARK_FAILED,
-                        .weight = GAP_HOLE,
-                        .path = failures[i].where,
-                        .error = failures[i].error,
-                        .reason = "fanotify_mark refused the planned mark; it is tried again at the "
-                                  "next reload or mount",
-                };
-                json_append(gaps, gap_json(&gap));
-        }
-        json_set(root, "filesystems", filesystems);
-        json_set(root, "gaps", gaps);
         return json_finish(root, out);
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "control_json.h"
+#include "coverage.h"
 #include "daemon.h"
 #include "gaps.h"
 #include "loader.h"
@@ -145,7 +146,7 @@ static void after_events(struct daemon *d)
         l->sink = sd_event_source_disable_unref(l->sink);
         if (waits && fd >= 0 && sd_event_add_io(l->event, &l->sink, fd, EPOLLOUT, on_sink, d) < 0)
                 log_message(LOG_WARNING, "the log cannot be waited for; tried again with the next event");
-        uint64_t deadline = reporter_deadline(r);
+        uint64_t deadline = MIN_OF(reporter_deadline(r), coverage_deadline(d));
         if (deadline == UINT64_MAX) {
                 (void)sd_event_source_set_enabled(l->deadline, SD_EVENT_OFF);
         } else {
@@ -164,6 +165,7 @@ static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata)
 {
         struct daemon *d = userdata;
         reporter_tick(d->street.reporter);
+        coverage_tick(d);
         after_events(d);
         return 0;
 }
@@ -339,9 +341,7 @@ static int on_worker(sd_event_source *s, int fd, uint32_t revents, void *userdat
 
 static int on_mounts(sd_event_source *s, int fd, uint32_t revents, void *userdata)
 {
-        struct daemon *d = userdata;
-        if (mounts_monitor_next(d->monitor) == 1)
-                loader_world_changed(d);
+        loader_mounts_changed(userdata);
         return 0;
 }
 
@@ -581,7 +581,7 @@ static int open_sources(struct daemon *d)
             (r = sd_event_add_signal(e, NULL, SIGINT, on_stop, d)) < 0 ||
             (r = sd_event_add_signal(e, NULL, SIGHUP, on_hup, d)) < 0 ||
             (r = sd_event_add_io(e, NULL, worker_fd(d->worker), EPOLLIN, on_worker, d)) < 0 ||
-            (r = sd_event_add_io(e, NULL, mounts_monitor_fd(d->monitor), EPOLLIN, on_mounts, d)) < 0 ||
+            (r = sd_event_add_io(e, NULL, mount_monitor_fd(d->monitor), EPOLLIN, on_mounts, d)) < 0 ||
             (r = sd_event_add_time(e, &l->deadline, CLOCK_MONOTONIC, never, DEADLINE_ACCURACY_USEC,
                                    on_deadline, d)) < 0 ||
             (r = sd_event_add_io(e, NULL, recovery_fd(d->recovery), EPOLLIN, on_found, d)) < 0 ||
@@ -609,8 +609,7 @@ static int open_loop(struct daemon *d)
 {
         int r;
         if ((r = sd_event_default(&d->loop->event)) < 0 || (r = worker_new(d, &d->worker)) < 0 ||
-            (r = recovery_new(&d->recovery)) < 0 || (r = mounts_monitor_new(&d->monitor)) < 0 ||
-            (r = open_sources(d)) < 0)
+            (r = recovery_new(&d->recovery)) < 0 || (r = open_sources(d)) < 0)
                 log_message(LOG_ERR, "the event loop cannot be set up: %s", strerror(-r));
         return r;
 }
@@ -622,6 +621,10 @@ static int begin(struct daemon *d)
                 return EXIT_TROUBLE;
         d->started_usec = daemon_realtime_usec();
 
+        if (loader_watch_mounts(d) < 0)
+                return EXIT_TROUBLE;
+        if (d->runtime)
+                self_test_run(runtime_dir(d->runtime), &d->self_test);
         r = loader_first(d);
         if (r < 0)
                 return r == -ENOMEM ? EXIT_TROUBLE : EXIT_NO_RULES;
@@ -749,7 +752,7 @@ static void daemon_done(struct daemon *d)
         control_free(d->control);
         worker_free(d->worker);
         recovery_free(d->recovery);
-        mounts_monitor_free(d->monitor);
+        mount_monitor_free(d->monitor);
         loop_done(d->loop);
         street_done(&d->street);
         heritage_done(&d->heritage);

@@ -6,12 +6,14 @@
  */
 
 #include "build.h"
+#include "burst.h"
 #include "control.h"
 #include "heritage.h"
-#include "mounts.h"
+#include "mount_monitor.h"
 #include "recover.h"
 #include "reload.h"
 #include "runtime.h"
+#include "self_test.h"
 #include "worker.h"
 
 /* One reload that somebody asked for and waits for. */
@@ -52,7 +54,10 @@ struct daemon {
         struct worker *worker;
         struct runtime *runtime;       /* NULL for an observer beside the service */
         struct control *control;       /* NULL there too */
-        struct mounts_monitor *monitor;
+        struct mount_monitor *monitor;
+        uint64_t mount_looks;          /* generations that changed mounts led to */
+        struct self_test_result self_test;
+        struct burst coverage_burst;   /* records of changed mounts */
         struct recovery *recovery;
         bool stuck;                    /* a filesystem hangs, and that was said */
         char stuck_where[256];

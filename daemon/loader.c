@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "control_json.h"
+#include "coverage.h"
 #include "loader.h"
 #include "log.h"
 #include "notes.h"
@@ -199,7 +200,7 @@ int loader_begin(struct daemon *d)
                 notes_refused(d, &d->loader.refusal, NULL);
         if (d->texts->from != RULES_KEPT)
                 notes_loaded(d, &all, NULL);
-        reload_note_coverage(&d->street, NULL, d->generation);
+        coverage_note(d, NULL, d->generation, COVERAGE_OF_RULES);
         notes_verify(d);
         if (!d->loader.rules_bad)
                 save_rules(d);
@@ -298,7 +299,7 @@ static void take(struct daemon *d, struct build_result *built)
         d->street.counters.reloads++;
         daemon_groups_changed(d);
         notes_loaded(d, &changes, by);
-        reload_note_coverage(&d->street, before, d->generation);
+        coverage_note(d, before, d->generation, COVERAGE_OF_RULES);
         notes_verify(d);
         save_rules(d);
         heritage_keep_rules(d);
@@ -311,6 +312,7 @@ static void take_world(struct daemon *d, struct build_result *built)
 {
         struct reload_result result;
 
+        d->mount_looks++;
         if (!built->generation) {
                 log_message(LOG_WARNING,
                             "the changed mounts could not be looked at; tried again at the next change");
@@ -326,7 +328,7 @@ static void take_world(struct daemon *d, struct build_result *built)
         struct generation *before = d->generation;
         d->generation = STEAL(built->generation);
         daemon_groups_changed(d);
-        reload_note_coverage(&d->street, before, d->generation);
+        coverage_note(d, before, d->generation, COVERAGE_OF_MOUNTS);
         notes_verify(d);
         retire(d, before);
 }
@@ -362,6 +364,7 @@ static void build_job_done(struct job *job, void *userdata)
         build_result_done(&b->result);
         free(b);
         l->running.n = 0;
+        mount_monitor_looked(d->monitor);
         daemon_publish_status(d, true);
         start_build(d);
 }
@@ -375,6 +378,7 @@ static void start_build(struct daemon *d)
         struct build_job *b = calloc(1, sizeof(*b));
         if (!b) {
                 log_message(LOG_ERR, "reload: out of memory");
+                mount_monitor_looked(d->monitor);
                 return;
         }
         *b = (struct build_job){
@@ -414,4 +418,19 @@ void loader_world_changed(struct daemon *d)
 {
         d->loader.world_changed = true;
         start_build(d);
+}
+
+int loader_watch_mounts(struct daemon *d)
+{
+        int r = mount_monitor_new(build_view(d->options), &d->monitor);
+
+        if (r < 0)
+                log_message(LOG_ERR, "the mount table cannot be watched: %s", strerror(-r));
+        return r;
+}
+
+void loader_mounts_changed(struct daemon *d)
+{
+        if (mount_monitor_next(d->monitor) == 1)
+                loader_world_changed(d);
 }

@@ -7,6 +7,12 @@
 
 #include "daemon_state.h"
 
+/* Watches the mounts; before the first generation looks at them, so that what is mounted meanwhile
+ * is news.  Returns 0, or a negative errno after logging why. */
+int loader_watch_mounts(struct daemon *d);
+/* Call when the monitor's descriptor is readable. */
+void loader_mounts_changed(struct daemon *d);
+
 /*
  * The first generation, before there is a loop: from the files, else from the
  * last good rules.  On success d->generation and d->texts are set (not yet in

@@ -18,11 +18,13 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/control_filter.c %D%/control_filter.h \
 	%D%/control_internal.h \
 	%D%/control_json.c %D%/control_json.h \
+	%D%/control_json_coverage.c \
 	%D%/control_json_explain.c \
 	%D%/control_json_internal.h \
 	%D%/control_json_marks.c \
 	%D%/control_json_parts.c \
 	%D%/control_methods.c \
+	%D%/coverage.c %D%/coverage.h \
 	%D%/daemon.c %D%/daemon.h \
 	%D%/daemon_state.h \
 	%D%/exec_file.c %D%/exec_file.h \
@@ -46,8 +48,11 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/mark_path.c %D%/mark_path.h \
 	%D%/marks.c %D%/marks.h \
 	%D%/mount_fds.c %D%/mount_fds.h \
+	%D%/mount_monitor.c %D%/mount_monitor.h \
+	%D%/mountinfo.c %D%/mountinfo.h \
 	%D%/mounts.c %D%/mounts.h \
 	%D%/names.c %D%/names.h \
+	%D%/namespaces.c %D%/namespaces.h \
 	%D%/notes.c %D%/notes.h \
 	%D%/notify.c %D%/notify.h \
 	%D%/options.c %D%/options.h \
@@ -69,6 +74,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/reporter_windows.c \
 	%D%/resolve.c %D%/resolve.h \
 	%D%/runtime.c %D%/runtime.h \
+	%D%/self_test.c %D%/self_test.h \
 	%D%/settle.c \
 	%D%/sink.h \
 	%D%/sink_journal.c \

@@ -8,68 +8,8 @@
 
 #include "fdutil.h"
 #include "handles.h"
+#include "mountinfo.h"
 #include "strbuf.h"
-
-/* --- one line of mountinfo: "36 35 98:0 /mnt1 /mnt2 rw ... - ext3 /dev/root rw" --- */
-
-struct mount_line {
-        int id;
-        unsigned major, minor;
-        char *mountpoint; /* still escaped */
-};
-
-static bool parse_mount_line(char *line, struct mount_line *ret)
-{
-        int begin = 0, end = 0;
-
-        if (sscanf(line, "%d %*d %u:%u %*s %n%*s%n", &ret->id, &ret->major, &ret->minor, &begin, &end) != 3 ||
-            end <= begin)
-                return false;
-        line[end] = '\0';
-        ret->mountpoint = line + begin;
-        return true;
-}
-
-/* "\040" → " ", in place. */
-static void unescape(char *s)
-{
-        char *to = s;
-
-        while (*s) {
-                unsigned value;
-
-                if (s[0] == '\\' && sscanf(s + 1, "%3o", &value) == 1) {
-                        *to++ = (char)value;
-                        s += 4;
-                } else {
-                        *to++ = *s++;
-                }
-        }
-        *to = '\0';
-}
-
-static void closep(FILE **f)
-{
-        if (*f)
-                (void)fclose(*f);
-}
-
-/* Calls fn for each mount until it returns non-zero, and returns that, else 0. */
-static int foreach_mount(const char *table, int (*fn)(void *userdata, struct mount_line *m), void *userdata)
-{
-        _cleanup_(closep) FILE *f = fopen(table, "re");
-        _cleanup_free_ char *line = NULL;
-        size_t cap = 0;
-
-        while (f && getline(&line, &cap, f) > 0) {
-                struct mount_line m;
-                int r = parse_mount_line(line, &m) ? fn(userdata, &m) : 0;
-
-                if (r != 0)
-                        return r;
-        }
-        return 0;
-}
 
 /* --- is it the object? --- */
 
@@ -78,7 +18,7 @@ struct sdev_query {
         unsigned major, minor;
 };
 
-static int is_mount_of_sdev(void *userdata, struct mount_line *m)
+static int is_mount_of_sdev(void *userdata, const struct mountinfo *m)
 {
         const struct sdev_query *q = userdata;
 
@@ -102,9 +42,9 @@ static bool is_on_filesystem(int fd, const struct mark_object *object)
         if (sx.stx_dev_major == q.major && sx.stx_dev_minor == q.minor)
                 return true;
         q.mount_id = (int)sx.stx_mnt_id;
-        r = foreach_mount("/proc/self/mountinfo", is_mount_of_sdev, &q);
+        r = mountinfo_foreach("/proc/self/mountinfo", is_mount_of_sdev, &q);
         if (r == 0)
-                r = foreach_mount("/proc/1/mountinfo", is_mount_of_sdev, &q);
+                r = mountinfo_foreach("/proc/1/mountinfo", is_mount_of_sdev, &q);
         return r > 0;
 }
 
@@ -169,13 +109,12 @@ struct search {
         int fd;
 };
 
-static int try_mount(void *userdata, struct mount_line *m)
+static int try_mount(void *userdata, const struct mountinfo *m)
 {
         struct search *s = userdata;
 
         if (m->major != s->object->sdev_major || m->minor != s->object->sdev_minor)
                 return 0;
-        unescape(m->mountpoint);
         s->fd = s->object->kind == MARK_INODE ? try_handle(s->object, m->mountpoint) :
                                                 try_path(s->object, m->mountpoint);
         return s->fd >= 0;
@@ -193,6 +132,6 @@ int mark_path_open(const struct mark_object *object, const char *where, bool mov
         }
         if (fd >= 0 || object->kind == MARK_MOUNT || (object->kind == MARK_INODE && !moved_too))
                 return fd;
-        (void)foreach_mount("/proc/self/mountinfo", try_mount, &s);
+        (void)mountinfo_foreach("/proc/self/mountinfo", try_mount, &s);
         return s.fd >= 0 ? s.fd : -ESTALE;
 }

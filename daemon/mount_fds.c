@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fdutil.h"
 #include "mount_fds.h"
+#include "namespaces.h"
 
 /* Slots are few: a batch of events reaches a handful of mounts. */
 struct slot {
-        uint32_t mount;
-        int fd; /* or the negative errno of the attempt */
+        uint32_t of; /* index of a mount; with WHOLE, of a filesystem */
+        int fd;        /* or the negative errno of the attempt */
+        size_t prefix; /* bytes before each path that /proc shows of what is opened through it */
 };
+
+#define WHOLE (UINT32_C(1) << 31)
+/* After a look through all namespaces that found nothing. */
+#define NO_LOOK_USEC USEC_PER_SEC
 
 struct mount_fds {
         const struct world *world;
+        int whole_pid;            /* in whose namespace a root was found last */
+        uint64_t no_look_usec;    /* monotonic: until then nothing is looked for */
         struct slot *slots;
         size_t n, cap;
 };
@@ -54,50 +64,50 @@ void mount_fds_set_world(struct mount_fds *m, const struct world *w)
         m->world = w;
 }
 
-/* Is path, seen from here, still the root of that very mount?  Something may have been
- * mounted over it, or it may be gone, since the world was collected. */
-static bool is_mount(int fd, int mount_id)
+/*
+ * Is path, seen from here, still the root of that very mount?  Something may have been mounted
+ * over it, or it may be gone, since the world was collected.  Asked by path: a descriptor of the
+ * mount, for how short ever, would keep umount(2) out.
+ */
+static bool is_mount(const char *path, int mount_id)
 {
         struct statx stx;
 
-        return statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &stx) == 0 &&
+        return statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &stx) == 0 &&
                (stx.stx_mask & STATX_MNT_ID) && stx.stx_mnt_id == (uint64_t)mount_id;
 }
 
-static int open_root(const char *prefix, const char *mountpoint, int mount_id)
-{
-        _cleanup_close_ int fd = -1;
-        _cleanup_free_ char *path = NULL;
-
-        if (asprintf(&path, "%s%s", prefix, mountpoint) < 0) {
-                path = NULL;
-                return -ENOMEM;
-        }
-        fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return errno == ENOTDIR ? -ENOTDIR : -ENOENT;
-        if (!is_mount(fd, mount_id))
-                return -ENOENT;
-
-        int ret = fd;
-        fd = -1;
-        return ret;
-}
-
 /* O_NOATIME: the daemon's looking leaves no trace; O_NONBLOCK never hurts. */
-static int reopen(int fd)
+static int open_dir(int dir, const char *path)
 {
-        int opened = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOATIME);
+        int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOATIME);
 
-        return opened < 0 ? -errno : opened;
+        return fd < 0 ? -errno : fd;
 }
 
-static int open_clone(int root)
+static int open_clone(const char *path)
 {
-        int clone = (int)syscall(SYS_open_tree, root, "",
-                                 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+        _cleanup_close_ int clone = (int)syscall(SYS_open_tree, AT_FDCWD, path,
+                                                 AT_NO_AUTOMOUNT | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
-        return clone < 0 ? -errno : clone;
+        return clone < 0 ? -errno : open_dir(clone, ".");
+}
+
+/* What /proc shows for a descriptor of a mount that is attached somewhere: the way from the root
+ * of its namespace, which stands before every path that is found through it. */
+static size_t prefix_of(int fd)
+{
+        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)], path[PATH_MAX];
+
+        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(link, path, sizeof(path));
+        return n > 1 ? (size_t)n : 0;
+}
+
+static void open_attached(const char *path, struct slot *s)
+{
+        s->fd = open_dir(AT_FDCWD, path);
+        s->prefix = s->fd < 0 ? 0 : prefix_of(s->fd);
 }
 
 /*
@@ -105,29 +115,60 @@ static int open_clone(int root)
  * mount namespace has copies with other ids.  A mount of another namespace cannot be
  * cloned (EINVAL); then the mount itself is held for the length of the batch.
  */
-static int open_mount(const struct world_mount *mount)
+static void open_mount(const struct world_mount *mount, struct slot *s)
 {
-        _cleanup_close_ int root = open_root("", mount->mountpoint, mount->id);
+        _cleanup_free_ char *of_init = NULL;
+        const char *path = mount->mountpoint;
 
-        if (root == -ENOENT)
-                root = open_root("/proc/1/root", mount->mountpoint, mount->id);
-        if (root < 0)
-                return root;
-
-        _cleanup_close_ int clone = open_clone(root);
-        if (clone == -EINVAL || clone == -EPERM || clone == -ENOSYS)
-                return reopen(root);
-        /* Before the clone is closed: the kernel waits for RCU there (dissolve_on_fput()),
-         * and meanwhile who unmounts would be told EBUSY. */
-        root = close_fd(root);
-        return clone < 0 ? clone : reopen(clone);
+        s->fd = -ENOENT;
+        if (!is_mount(path, mount->id)) {
+                if (asprintf(&of_init, "/proc/1/root%s", path) < 0) {
+                        of_init = NULL;
+                        s->fd = -ENOMEM;
+                        return;
+                }
+                path = of_init;
+                if (!is_mount(path, mount->id))
+                        return;
+        }
+        s->fd = open_clone(path);
+        if (s->fd == -EINVAL || s->fd == -EPERM || s->fd == -ENOSYS)
+                open_attached(path, s);
+        /* what was opened is that mount, unless the path leads elsewhere by now */
+        if (s->fd >= 0 && !is_mount(path, mount->id)) {
+                (void)close_fd(s->fd);
+                s->fd = -ENOENT;
+        }
 }
 
-int mount_fds_get(struct mount_fds *m, uint32_t index)
+/* Through another namespace; held for the length of the batch, too. */
+static void open_whole(struct mount_fds *m, const struct world_fs *fs, struct slot *s)
+{
+        char path[NAMESPACE_PATH_SIZE];
+        struct timespec t;
+        uint64_t now;
+
+        s->fd = -ENOENT;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        now = (uint64_t)t.tv_sec * USEC_PER_SEC + (uint64_t)t.tv_nsec / NSEC_PER_USEC;
+        if (now < m->no_look_usec)
+                return;
+        m->whole_pid = namespaces_find_root(fs->sdev_major, fs->sdev_minor, m->whole_pid, path);
+        if (m->whole_pid > 0)
+                open_attached(path, s);
+        if (s->fd < 0) {
+                s->fd = -ENOENT;
+                m->no_look_usec = now + NO_LOOK_USEC;
+        }
+}
+
+static int get(struct mount_fds *m, uint32_t of, size_t *ret_prefix)
 {
         for (size_t i = 0; i < m->n; i++)
-                if (m->slots[i].mount == index)
+                if (m->slots[i].of == of) {
+                        *ret_prefix = m->slots[i].prefix;
                         return m->slots[i].fd;
+                }
 
         if (m->n == m->cap) {
                 size_t cap = m->cap ? m->cap * 2 : 8;
@@ -139,7 +180,22 @@ int mount_fds_get(struct mount_fds *m, uint32_t index)
                 m->cap = cap;
         }
 
-        int fd = open_mount(&m->world->mounts[index]);
-        m->slots[m->n++] = (struct slot){ .mount = index, .fd = fd };
-        return fd;
+        struct slot s = { .of = of };
+        if (of & WHOLE)
+                open_whole(m, &m->world->fs[of & ~WHOLE], &s);
+        else
+                open_mount(&m->world->mounts[of], &s);
+        m->slots[m->n++] = s;
+        *ret_prefix = s.prefix;
+        return s.fd;
+}
+
+int mount_fds_get(struct mount_fds *m, uint32_t index, size_t *ret_prefix)
+{
+        return get(m, index, ret_prefix);
+}
+
+int mount_fds_get_whole(struct mount_fds *m, uint32_t index, size_t *ret_prefix)
+{
+        return get(m, index | WHOLE, ret_prefix);
 }

@@ -3,12 +3,7 @@
 
 #include <errno.h>
 #include <libmount/libmount.h>
-#include <sys/epoll.h>
 #include <sys/sysmacros.h>
-
-#include "fdutil.h"
-
-/* --- snapshot --- */
 
 static bool in_table(const char *fstype, const char *const *table, size_t n)
 {
@@ -78,11 +73,6 @@ static int add_mount(struct world *w, struct libmnt_fs *fs)
         return world_add_mount(w, &facts);
 }
 
-static const char *mountinfo_of(enum mount_view view)
-{
-        return view == MOUNTS_OF_PID1 ? "/proc/1/mountinfo" : "/proc/self/mountinfo";
-}
-
 int mounts_read(enum mount_view view, struct world *w)
 {
         struct libmnt_table *table = mnt_new_table();
@@ -91,7 +81,7 @@ int mounts_read(enum mount_view view, struct world *w)
         int r = -ENOMEM;
 
         if (table && iter) {
-                r = mnt_table_parse_file(table, mountinfo_of(view));
+                r = mnt_table_parse_file(table, view == MOUNTS_OF_PID1 ? "/proc/1/mountinfo" : "/proc/self/mountinfo");
                 if (r > 0)
                         r = -EIO;
         }
@@ -100,67 +90,4 @@ int mounts_read(enum mount_view view, struct world *w)
         mnt_free_iter(iter);
         mnt_unref_table(table);
         return r;
-}
-
-/* --- news --- */
-
-/*
- * The mount table of PID 1, which may be another than ours, is polled itself:
- * libmount's own monitor knows /proc/self/mountinfo only.  A change wakes whoever
- * polls the file; edge-triggered, it is reported once (mounts_poll() in
- * fs/proc_namespace.c).
- */
-struct mounts_monitor {
-        int epoll_fd, table_fd;
-};
-
-void mounts_monitor_free(struct mounts_monitor *m)
-{
-        if (!m)
-                return;
-        close_fd(m->epoll_fd);
-        close_fd(m->table_fd);
-        free(m);
-}
-
-static int open_table(void)
-{
-        int fd = open(mountinfo_of(MOUNTS_OF_PID1), O_RDONLY | O_CLOEXEC);
-
-        return fd >= 0 ? fd : open(mountinfo_of(MOUNTS_OWN), O_RDONLY | O_CLOEXEC);
-}
-
-int mounts_monitor_new(struct mounts_monitor **ret)
-{
-        struct epoll_event event = { .events = EPOLLIN | EPOLLET };
-        _cleanup_(mounts_monitor_freep) struct mounts_monitor *m = calloc(1, sizeof(*m));
-
-        if (!m)
-                return -ENOMEM;
-        m->epoll_fd = m->table_fd = -1;
-        m->table_fd = open_table();
-        if (m->table_fd < 0)
-                return -errno;
-        m->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-        if (m->epoll_fd < 0 || epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, m->table_fd, &event) < 0)
-                return -errno;
-        /* A file is readable when it is added: that is no news. */
-        (void)mounts_monitor_next(m);
-        *ret = STEAL(m);
-        return 0;
-}
-
-int mounts_monitor_fd(const struct mounts_monitor *m)
-{
-        return m->epoll_fd;
-}
-
-int mounts_monitor_next(struct mounts_monitor *m)
-{
-        struct epoll_event event;
-        int n = epoll_wait(m->epoll_fd, &event, 1, 0);
-
-        if (n < 0)
-                return errno == EINTR ? 0 : -errno;
-        return n > 0 && (event.events & (EPOLLERR | EPOLLPRI | EPOLLIN)) != 0;
 }

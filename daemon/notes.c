@@ -5,6 +5,7 @@
 
 #include "log.h"
 #include "notes.h"
+#include "plan_cover.h"
 
 /* A bounded list of NAME, VALUE pairs for reporter_note(); values may be its own texts. */
 #define MAX_NOTE_FIELDS 64
@@ -66,19 +67,10 @@ static void add_asker(struct fields *f, const struct reload_request *by)
         addf(f, "FAWATCH_ASKED_BY_UID", "%" PRIu32, by->peer.uid);
 }
 
-static void coverage_counts(const struct plan *p, size_t counts[4])
-{
-        for (size_t i = 0; i < p->n_coverage; i++)
-                counts[p->coverage[i].state]++;
-        for (size_t i = 0; i < p->n_gaps; i++)
-                if (p->gaps[i].weight == GAP_HOLE && p->gaps[i].rule)
-                        counts[NOT_COVERED]++;
-}
-
 static void add_coverage(struct fields *f, const struct plan *p)
 {
-        size_t counts[4] = {};
-        coverage_counts(p, counts);
+        size_t counts[N_COVERAGE_STATES];
+        plan_cover_counts(p, counts);
         addf(f, "FAWATCH_COVERAGE", "covered=%zu partly=%zu not_covered=%zu skipped=%zu", counts[COVERED],
              counts[PARTLY_COVERED], counts[NOT_COVERED], counts[SKIPPED]);
 }

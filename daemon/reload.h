@@ -32,7 +32,3 @@ void reload_compare(const struct street *s, const struct generation *after, stru
  */
 int reload_apply(struct street *s, const struct generation *before, const struct generation *after,
                  struct reload_result *ret);
-
-/* One `coverage` record for each filesystem or rule path whose coverage is
- * another than before (before NULL: for each that is not covered whole). */
-void reload_note_coverage(struct street *s, const struct generation *before, const struct generation *after);

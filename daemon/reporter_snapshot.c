@@ -16,6 +16,7 @@ static const size_t actor_strings[] = {
 
 static const size_t event_strings[] = {
         offsetof(struct event, fstype),
+        offsetof(struct event, source),
         offsetof(struct event, object.owner),
         offsetof(struct event, object.owner_group),
 };

@@ -339,8 +339,9 @@ static bool is_root_handle(int mount_fd, const struct fan_handle *h)
                memcmp(fh->f_handle, h->bytes, h->len) == 0;
 }
 
-/* The path of an open directory below the mount it was opened through, into r->path. */
-static int read_fd_path(struct resolver *r, int fd, size_t *ret_len)
+/* The path of an open directory below the mount it was opened through, into r->path; before it
+ * /proc shows prefix bytes that lead to the mount. */
+static int read_fd_path(struct resolver *r, int fd, size_t prefix, size_t *ret_len)
 {
         char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
         struct stat st;
@@ -357,16 +358,21 @@ static int read_fd_path(struct resolver *r, int fd, size_t *ret_len)
                 return -errno;
         if (n == 0 || (size_t)n >= sizeof(r->path) || r->path[0] != '/')
                 return -ESTALE;
-        *ret_len = (size_t)n;
+        if ((size_t)n < prefix || ((size_t)n > prefix && r->path[prefix] != '/'))
+                return -EXDEV; /* "/": not below the mount */
+        if ((size_t)n == prefix)
+                r->path[--prefix] = '/';
+        *ret_len = (size_t)n - prefix;
+        memmove(r->path, r->path + prefix, *ret_len);
         return 0;
 }
 
-static void add_inside_path(const struct world_mount *mount, const char *rel, size_t len, struct strbuf *out)
+static void add_inside_path(const char *root, const char *rel, size_t len, struct strbuf *out)
 {
-        bool whole = streq(mount->root, "/");
+        bool whole = streq(root, "/");
 
         if (!whole)
-                strbuf_adds(out, mount->root);
+                strbuf_adds(out, root);
         if (whole || len > 1)
                 strbuf_add(out, rel, len);
 }
@@ -405,7 +411,7 @@ static int name_in_parent(int parent, int child, struct strbuf *ret)
  * first ancestor whose path can, and back down by the names in between.
  * names: "/last/.../first below the ancestor", components in reverse.
  */
-static int climb(struct resolver *r, int fd, size_t *ret_len, struct strbuf *names)
+static int climb(struct resolver *r, int fd, size_t prefix, size_t *ret_len, struct strbuf *names)
 {
         _cleanup_close_ int own = -1;
 
@@ -418,7 +424,7 @@ static int climb(struct resolver *r, int fd, size_t *ret_len, struct strbuf *nam
                 int e = name_in_parent(parent, fd, names);
                 if (e < 0)
                         return e;
-                e = read_fd_path(r, parent, ret_len);
+                e = read_fd_path(r, parent, prefix, ret_len);
                 if (e != -ENAMETOOLONG)
                         return e;
                 (void)close_fd(own);
@@ -428,15 +434,15 @@ static int climb(struct resolver *r, int fd, size_t *ret_len, struct strbuf *nam
         return -ENAMETOOLONG;
 }
 
-static int long_path(struct resolver *r, const struct world_mount *mount, int fd, struct strbuf *out)
+static int long_path(struct resolver *r, const char *root, int fd, size_t prefix, struct strbuf *out)
 {
         _cleanup_strbuf_ struct strbuf names = {};
         size_t len, end;
-        int e = climb(r, fd, &len, &names);
+        int e = climb(r, fd, prefix, &len, &names);
 
         if (e < 0)
                 return e;
-        add_inside_path(mount, r->path, len, out);
+        add_inside_path(root, r->path, len, out);
         end = names.len;
         for (size_t i = names.len; i-- > 0;)
                 if (names.data[i] == '/') {
@@ -446,27 +452,49 @@ static int long_path(struct resolver *r, const struct world_mount *mount, int fd
         return strbuf_failed(out) ? -ENOMEM : 0;
 }
 
-static int dir_through(struct resolver *r, uint32_t index, const struct fan_handle *h, struct strbuf *out)
+/* A mount to resolve through: a descriptor of its root, which is at root inside the filesystem. */
+struct way {
+        int fd;
+        size_t prefix;
+        const char *root;
+};
+
+static int dir_below(struct resolver *r, const struct way *way, const struct fan_handle *h, struct strbuf *out)
 {
-        const struct world_mount *mount = &r->world->mounts[index];
-        int mount_fd = mount_fds_get(r->mounts, index);
         size_t len;
 
-        if (mount_fd < 0)
-                return mount_fd;
-        _cleanup_close_ int fd = open_handle(mount_fd, h, O_DIRECTORY);
+        if (way->fd < 0)
+                return way->fd;
+        _cleanup_close_ int fd = open_handle(way->fd, h, O_DIRECTORY);
         if (fd < 0)
                 return fd;
 
-        int e = read_fd_path(r, fd, &len);
+        int e = read_fd_path(r, fd, way->prefix, &len);
         if (e == -ENAMETOOLONG)
-                return long_path(r, mount, fd, out);
+                return long_path(r, way->root, fd, way->prefix, out);
         if (e < 0)
                 return e;
-        if (len == 1 && !is_root_handle(mount_fd, h))
+        if (len == 1 && !is_root_handle(way->fd, h))
                 return -EXDEV;
-        add_inside_path(mount, r->path, len, out);
+        add_inside_path(way->root, r->path, len, out);
         return strbuf_failed(out) ? -ENOMEM : 0;
+}
+
+static int dir_through(struct resolver *r, uint32_t index, const struct fan_handle *h, struct strbuf *out)
+{
+        struct way way = { .root = r->world->mounts[index].root };
+
+        way.fd = mount_fds_get(r->mounts, index, &way.prefix);
+        return dir_below(r, &way, h, out);
+}
+
+/* Outside of what PID 1 has mounted: somebody else has, or nothing could have changed there. */
+static int dir_elsewhere(struct resolver *r, uint32_t fs, const struct fan_handle *h, struct strbuf *out)
+{
+        struct way way = { .root = "/" };
+
+        way.fd = mount_fds_get_whole(r->mounts, fs, &way.prefix);
+        return dir_below(r, &way, h, out);
 }
 
 /* The canonical mount first; where it shows only a part, or is gone, the others. */
@@ -495,7 +523,11 @@ static int dir_from_kernel(struct resolver *r, const struct fan_handle *h, struc
                 if (other != -ENOENT)
                         e = other;
         }
-        return e;
+        if (e != -EXDEV)
+                return e;
+
+        int elsewhere = dir_elsewhere(r, fs, h, out);
+        return elsewhere == -ENOENT ? e : elsewhere;
 }
 
 int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf *ret)
@@ -535,10 +567,11 @@ int resolver_open(struct resolver *r, const struct fan_handle *h, int flags)
                 return -ETIMEDOUT; /* it may hang: lanes ask it, and nobody else */
 
         uint32_t canonical = r->world->fs[fs].canonical_mount;
-        int mount_fd = canonical == WORLD_NONE ? -ENOENT : mount_fds_get(r->mounts, canonical);
+        size_t prefix;
+        int mount_fd = canonical == WORLD_NONE ? -ENOENT : mount_fds_get(r->mounts, canonical, &prefix);
         for (uint32_t i = 0; mount_fd == -ENOENT && i < r->world->n_mounts; i++)
                 if (r->world->mounts[i].fs == fs && r->world->mounts[i].visible && i != canonical)
-                        mount_fd = mount_fds_get(r->mounts, i);
+                        mount_fd = mount_fds_get(r->mounts, i, &prefix);
         return mount_fd < 0 ? mount_fd : open_handle(mount_fd, h, flags);
 }
 

@@ -13,7 +13,7 @@
 
 struct runtime {
         int dir_fd, lock_fd;
-        char *control_path;
+        char *dir, *control_path;
 };
 
 int runtime_open(struct runtime **ret)
@@ -26,6 +26,9 @@ int runtime_open(struct runtime **ret)
         if (!r)
                 return -ENOMEM;
         *r = (struct runtime){ .dir_fd = -1, .lock_fd = -1 };
+        r->dir = strdup(dir);
+        if (!r->dir)
+                return -ENOMEM;
         if (asprintf(&r->control_path, "%s/control", dir) < 0) {
                 r->control_path = NULL;
                 return -ENOMEM;
@@ -59,8 +62,14 @@ void runtime_free(struct runtime *r)
         }
         if (r->dir_fd >= 0)
                 close(r->dir_fd);
+        free(r->dir);
         free(r->control_path);
         free(r);
+}
+
+const char *runtime_dir(const struct runtime *r)
+{
+        return r->dir;
 }
 
 const char *runtime_control_path(const struct runtime *r)

@@ -15,6 +15,8 @@ int runtime_open(struct runtime **ret);
 void runtime_free(struct runtime *r);
 DEFINE_CLEANUP(struct runtime, runtime_free);
 
+/* "/run/fawatchd" */
+const char *runtime_dir(const struct runtime *r);
 /* "/run/fawatchd/control" */
 const char *runtime_control_path(const struct runtime *r);
 

@@ -165,16 +165,19 @@ static void point_paths(const struct pipeline *p, struct held *h)
 }
 
 static struct bytes canonical(const struct pipeline *p, const struct match_path *path, struct strbuf *out,
-                              bool *ret_hidden)
+                              enum path_state *ret_state)
 {
-        *ret_hidden = false;
+        bool hidden = false;
+
+        *ret_state = PATH_NORMAL;
         strbuf_reset(out);
         if (!path->path)
                 return (struct bytes){};
-        /* no mount shows the place any more: it is said with its path inside the filesystem */
-        if (world_canonical_path(p->generation->world, path->fs, path->path, path->len, out, ret_hidden) ==
-            -ENOENT)
-                *ret_hidden = true;
+        /* no mount of PID 1's shows the place: it is said with its path inside the filesystem */
+        if (world_canonical_path(p->generation->world, path->fs, path->path, path->len, out, &hidden) == -ENOENT)
+                *ret_state = PATH_INSIDE;
+        else if (hidden)
+                *ret_state = PATH_HIDDEN;
         if (strbuf_failed(out) || out->len == 0)
                 return (struct bytes){};
         return (struct bytes){ .p = out->data, .len = out->len };
@@ -223,6 +226,8 @@ static void fill_filesystem(const struct pipeline *p, const struct held *h, stru
         e->fstype = p->generation->world->fs[fs].fstype;
         e->sdev_major = p->generation->world->fs[fs].sdev_major;
         e->sdev_minor = p->generation->world->fs[fs].sdev_minor;
+        if (e->path_state == PATH_INSIDE)
+                e->source = p->generation->world->fs[fs].source;
 }
 
 static void fill_owner(struct pipeline *p, struct object *o)
@@ -234,17 +239,17 @@ static void fill_owner(struct pipeline *p, struct object *o)
 }
 
 /* An open file whose last name is gone says so, unless the event is that going itself. */
-static enum path_state state_of(const struct held *h, bool hidden)
+static enum path_state state_of(const struct held *h, enum path_state place)
 {
-        if (h->object.known && h->object.nlink == 0 &&
+        if (place != PATH_INSIDE && h->object.known && h->object.nlink == 0 &&
             !(h->query.events & (EV_DELETE | EV_DELETE_SELF | EV_RENAME | EV_CREATE)))
                 return PATH_DELETED;
-        return hidden ? PATH_HIDDEN : PATH_NORMAL;
+        return place;
 }
 
 static void report(struct pipeline *p, struct held *h)
 {
-        bool hidden, old_hidden;
+        enum path_state place, old_place;
         struct event e = {
                 .events = p->hits.events,
                 .is_dir = h->query.is_dir,
@@ -257,11 +262,11 @@ static void report(struct pipeline *p, struct held *h)
                 .fs_error_count = h->fs_error_count,
         };
 
-        e.path = canonical(p, &h->shown, &p->canonical, &hidden);
-        e.old_path = canonical(p, &h->query.old_path, &p->canonical_old, &old_hidden);
+        e.path = canonical(p, &h->shown, &p->canonical, &place);
+        e.old_path = canonical(p, &h->query.old_path, &p->canonical_old, &old_place);
         if (!e.path.p && h->name_len > 0)
                 e.name = (struct bytes){ .p = p->texts.data + h->name_at, .len = h->name_len };
-        e.path_state = state_of(h, hidden || (!e.path.p && old_hidden));
+        e.path_state = state_of(h, e.path.p ? place : old_place);
         fill_filesystem(p, h, &e);
         fill_owner(p, &e.object);
         reporter_event(p->params.reporter, &e, &p->hits);

@@ -3,4 +3,5 @@ EXTRA_DIST += \
 	%D%/ARCHITECTURE.md \
 	%D%/BENCHMARKS.md \
 	%D%/decisions/0001-first-version.md \
-	%D%/decisions/0002-who-did-it.md
+	%D%/decisions/0002-who-did-it.md \
+	%D%/decisions/0006-mounts-and-coverage.md

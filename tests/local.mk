@@ -71,6 +71,8 @@ daemon_unit_tests = \
 	%D%/unit/test-ignores \
 	%D%/unit/test-ignores-random \
 	%D%/unit/test-lane \
+	%D%/unit/test-mount-monitor \
+	%D%/unit/test-mountinfo \
 	%D%/unit/test-pipeline \
 	%D%/unit/test-reporter \
 	%D%/unit/test-resolve \
@@ -99,6 +101,8 @@ tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_control_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_lane_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_mount_monitor_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_mountinfo_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 actor_fixture = %D%/unit/actor_fixture.c %D%/unit/actor_fixture.h $(street_fixture)
 tests_unit_test_attribute_SOURCES = %D%/unit/test-attribute.c $(actor_fixture)
 tests_unit_test_tracked_SOURCES = %D%/unit/test-tracked.c $(actor_fixture)

@@ -296,42 +296,11 @@ static void test_unmount(void **state)
         must(rmdir(TOP "/again"));
 }
 
-/* As PID 1 of a namespace, since the monitor looks at the mounts of PID 1.  Returns
- * the number of the step that went wrong. */
-static int monitor_as_init(void)
-{
-        _cleanup_(mounts_monitor_freep) struct mounts_monitor *m = NULL;
-
-        if (mount("proc", "/proc", "proc", 0, NULL) < 0 || mounts_monitor_new(&m) < 0)
-                return 1;
-        if (mounts_monitor_next(m) != 0)
-                return 2;
-        if (mount("tmpfs", TOP "/dir", "tmpfs", 0, NULL) < 0 || mounts_monitor_next(m) != 1)
-                return 3;
-        if (mounts_monitor_next(m) != 0)
-                return 4;
-        if (umount(TOP "/dir") < 0 || mounts_monitor_next(m) != 1)
-                return 5;
-        return 0;
-}
-
 static int status_of(pid_t pid)
 {
         int status = 0;
 
         return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 99;
-}
-
-static void test_monitor(void **state)
-{
-        pid_t outer = fork();
-
-        if (outer == 0) {
-                pid_t init = unshare(CLONE_NEWPID | CLONE_NEWNS) < 0 ? -1 : fork();
-
-                _exit(init == 0 ? monitor_as_init() : status_of(init));
-        }
-        assert_int_equal(status_of(outer), 0);
 }
 
 static void test_probe(void **state)
@@ -543,7 +512,7 @@ int main(void)
                 cmocka_unit_test(test_mount_mark),    cmocka_unit_test(test_file_mountpoint),
                 cmocka_unit_test(test_guarded_mark),  cmocka_unit_test(test_fdinfo),
                 cmocka_unit_test(test_marks),         cmocka_unit_test(test_unmount),
-                cmocka_unit_test(test_monitor),       cmocka_unit_test(test_probe),
+                cmocka_unit_test(test_probe),
                 cmocka_unit_test(test_guarded),       cmocka_unit_test(test_probe_path),
                 cmocka_unit_test(test_silent),        cmocka_unit_test(test_capability),
         };
