@@ -16,6 +16,8 @@ static const char machine[] =
         "mount 3 1 0:52 / /srv/ovl overlay overlay noexec\n"
         "mount 4 1 0:53 / /srv/fuse fuse.bindfs /x noexec\n"
         "mount 5 1 0:5 / /proc proc proc noexec,pseudo\n"
+        "mount 6 1 0:54 / /old nfs server:/old network\n"
+        "fs 0:54 error=EOVERFLOW\n"
         "fs 0:52 error=EOPNOTSUPP\n"
         "fs 0:53 error=ENODEV\n"
         "path /etc exists\n"
@@ -83,6 +85,8 @@ static void test_one_path(void **state)
                 { "/srv/ovl", SCOPE_TREE, COVER_NOT, NULL, "index=on,nfs_export=on", EOPNOTSUPP },
                 /* missing, and not watched even when it appears */
                 { "/srv/fuse/new", SCOPE_TREE, COVER_NOT, NULL, "no filesystem id", ENODEV },
+                /* inotify-tools 222: the errno is named, never "Success" */
+                { "/old", SCOPE_TREE, COVER_NOT, NULL, "nfs filesystem (EOVERFLOW)", EOVERFLOW },
                 { "/net", SCOPE_TREE, COVER_PARTLY, "filesystem mark, sees this host only at /net", "other hosts", 0 },
                 { "/proc/1", SCOPE_TREE, COVER_NOT, NULL, "holds no files", 0 },
                 { "/locked/x", SCOPE_FILE, COVER_PARTLY, "filesystem mark at /", "EACCES", EACCES },
