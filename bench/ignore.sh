@@ -41,20 +41,27 @@ stop() {
 }
 smaller() { awk -v a="$1" -v b="$2" 'BEGIN { print (a == "" || b < a) ? b : a }'; }
 
-compare() { # NAME LIMIT RULES OPERATION PATH N [first]: what is done before, to let the daemon learn
-    local name=$1 limit=$2 rules=$3 op=$4 path=$5 n=$(($6 * scale)) first=${7-} a= b= ratio
+compare() { # NAME LIMIT RULES FIRST COMMAND...: prints a number; FIRST (a command or '') lets the daemon learn
+    local name=$1 limit=$2 rules=$3 first=$4 a= b= ratio
+    shift 4
     for _ in $(seq "$rounds"); do
-        a=$(smaller "$a" "$("$bench" "$op" "$path" "$n")")
+        a=$(smaller "$a" "$("$@")")
         start "$rules"
         [ -z "$first" ] || { eval "$first"; sleep 0.1; }
-        b=$(smaller "$b" "$("$bench" "$op" "$path" "$n")")
+        b=$(smaller "$b" "$("$@")")
         stop
     done
-    ratio=$(awk -v a="$a" -v b="$b" 'BEGIN { printf "%.2f", b / a }')
+    ratio=$(awk -v a="$a" -v b="$b" 'BEGIN { printf "%.3f", b / a }')
     printf '%-46s %9s %9s %6s  (limit %s)\n' "$name" "$a" "$b" "$ratio" "$limit"
     if [ "$check" = check ] && awk -v r="$ratio" -v l="$limit" 'BEGIN { exit !(r > l) }'; then
         failed=1
     fi
+}
+loop() { # OPERATION PATH N: ns of CPU time an operation
+    "$bench" "$1" "$2" $(($3 * scale))
+}
+messaging() { # GROUPS: seconds
+    perf bench -f simple sched messaging --pipe -g "$1" -l $((1600 * scale / $1)) | tail -n 1
 }
 
 w=$dir/w other=$dir/other
@@ -65,25 +72,18 @@ ignore="ignore: { d: { path = \"$w/ignored\"; scope = \"directory\"; }; t: { pat
 self="watch: { self: { path = \"$w/self\"; scope = \"file\"; events = \"delete_self\"; }; };"
 
 printf '%-46s %9s %9s %6s\n' 'ns of CPU time an operation' without with ratio
-compare '1-byte write, ignored directory' 1.5 "$watch$ignore" write "$w/ignored/f" 300000
-compare '1-byte write, ignored tree, learned' 1.5 "$watch$ignore" write "$w/tree/deep/f" 300000 ": >'$w/tree/deep/x'"
-compare 'create, write, remove, ignored directory' 1.6 "$watch$ignore" churn "$w/ignored/c" 30000
-compare '1-byte write, only delete_self watched' 1.05 "$self" write "$w/other" 300000
-compare '1-byte write, another filesystem' 1.02 "$watch$ignore" write "$other/f" 300000
-compare 'pipe' 1.02 "$watch$ignore" pipe - 300000
-compare 'eventfd' 1.02 "$watch$ignore" eventfd - 300000
+compare '1-byte write, ignored directory' 1.5 "$watch$ignore" '' loop write "$w/ignored/f" 300000
+compare '1-byte write, ignored tree, learned' 1.5 "$watch$ignore" ": >'$w/tree/deep/x'" \
+    loop write "$w/tree/deep/f" 300000
+compare 'create, write, remove, ignored directory' 1.6 "$watch$ignore" '' loop churn "$w/ignored/c" 30000
+compare '1-byte write, only delete_self watched' 1.05 "$self" '' loop write "$w/other" 300000
+compare '1-byte write, another filesystem' 1.02 "$watch$ignore" '' loop write "$other/f" 300000
+compare 'pipe' 1.02 "$watch$ignore" '' loop pipe - 300000
+compare 'eventfd' 1.02 "$watch$ignore" '' loop eventfd - 300000
 if command -v perf >/dev/null; then
-    for groups in 1 8 32; do
-        run() { perf bench -f simple sched messaging --pipe -g "$groups" -l 200 | tail -1; }
-        a= b=
-        for _ in $(seq "$rounds"); do
-            a=$(smaller "$a" "$(run)")
-            start "$watch$ignore"
-            b=$(smaller "$b" "$(run)")
-            stop
-        done
-        awk -v g="$groups" -v a="$a" -v b="$b" \
-            'BEGIN { printf "%-46s %9s %9s %6.2f  (seconds)\n", "perf bench sched messaging --pipe, " g " groups", a, b, b / a }'
+    echo 'seconds of perf bench sched messaging --pipe'
+    for groups in 1 2 4 8 16 32; do
+        compare "$groups groups" 1.02 "$watch$ignore" '' messaging "$groups"
     done
 fi
 exit $failed
