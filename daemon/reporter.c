@@ -14,25 +14,12 @@
 /* What is tried where the setting asks for more than the machine has. */
 #define SMALL_SPOOL_BYTES (16u * 1024u * 1024u)
 
-/* What a process before knew and can tell no more: its numbers, but not its rules' counts. */
-static void reporter_take_over(struct reporter *r)
+/* What a process before had not told yet. */
+static int reporter_take_over(struct reporter *r)
 {
-        const struct spool_account *kept = &r->kept->shed;
-        struct shed *s = &r->shed;
-
         spool_set_max(r->spool, r->settings->spool_bytes);
         reporter_note_accepted(r);
-        if (kept->total == 0)
-                return;
-        s->ranges = calloc(SHED_MAX_RANGES, sizeof(*s->ranges));
-        if (!s->ranges) /* it stays kept, for the next one */
-                return;
-        s->n_ranges = kept->n_ranges;
-        memcpy(s->ranges, kept->ranges, s->n_ranges * sizeof(*s->ranges));
-        s->merged_ranges = kept->merged_ranges;
-        s->total = kept->total;
-        s->first_usec = kept->first_usec;
-        s->last_usec = kept->last_usec;
+        return r->kept->shed.total > 0 ? shed_restore(&r->shed, &r->kept->shed) : 0;
 }
 
 int reporter_new(const struct reporter_params *params, const struct settings *settings, struct reporter **ret)
@@ -56,7 +43,8 @@ int reporter_new(const struct reporter_params *params, const struct settings *se
         if (!r->coalescer || !r->spool)
                 return -ENOMEM;
         r->kept = spool_state(r->spool);
-        reporter_take_over(r);
+        if (reporter_take_over(r) < 0)
+                return -ENOMEM;
         *ret = STEAL(r);
         return 0;
 }

@@ -36,7 +36,7 @@ static void add_line(const struct fields *f, enum record_field field, struct str
 /* The rules of one entry, one field each: so that they find this record. */
 static void add_rule_names(const struct fields *f, const char *names)
 {
-        while (*names) {
+        while (*names && !streq(names, SHED_OTHERS)) {
                 size_t n = strcspn(names, ",");
 
                 fields_add(f, FIELD_RULE, names, n);
@@ -63,7 +63,7 @@ static void add_entries(const struct fields *f, const struct shed *s)
                 add_line(f, FIELD_SHED, &line);
         }
         if (others > 0) {
-                strbuf_addf(&line, "(others) %" PRIu64, others);
+                strbuf_addf(&line, SHED_OTHERS " %" PRIu64, others);
                 add_line(f, FIELD_SHED, &line);
         }
 }
@@ -106,16 +106,7 @@ static struct fields begin(struct reporter *r, const char *reason, struct strbuf
 
 void reporter_keep_shed(struct reporter *r)
 {
-        const struct shed *s = &r->shed;
-        struct spool_account *kept = &r->kept->shed;
-
-        kept->total = s->total;
-        kept->first_usec = s->first_usec;
-        kept->last_usec = s->last_usec;
-        kept->merged_ranges = s->merged_ranges;
-        kept->n_ranges = s->n_ranges;
-        if (s->n_ranges > 0)
-                memcpy(kept->ranges, s->ranges, s->n_ranges * sizeof(*s->ranges));
+        shed_keep(&r->shed, &r->kept->shed);
 }
 
 /* When the spool was full: as soon as it has emptied by half, or each second

@@ -112,3 +112,108 @@ int shed_note(struct shed *s, uint64_t seq, const char *rule, uint32_t events, u
         }
         return add_number(s, seq) < 0 || !e ? -ENOMEM : 0;
 }
+
+/* ---- over the end of the process ---- */
+
+static void keep_other(struct shed_kept_entry *others, const struct shed_entry *e)
+{
+        if (others->count == 0) {
+                memcpy(others->rule, SHED_OTHERS, sizeof(SHED_OTHERS));
+                others->first = e->first;
+        }
+        others->first = MIN_OF(others->first, e->first);
+        others->last = MAX_OF(others->last, e->last);
+        others->count += e->count;
+        others->events |= e->events;
+}
+
+void shed_keep(const struct shed *s, struct shed_kept *ret)
+{
+        struct shed_kept_entry others = {};
+
+        ret->total = s->total;
+        ret->first_usec = s->first_usec;
+        ret->last_usec = s->last_usec;
+        ret->merged_ranges = s->merged_ranges;
+        ret->n_ranges = s->n_ranges;
+        ret->n_entries = 0;
+        if (s->n_ranges > 0)
+                memcpy(ret->ranges, s->ranges, s->n_ranges * sizeof(*s->ranges));
+        for (size_t i = 0; i < s->n_entries; i++) {
+                const struct shed_entry *e = &s->entries[i];
+                size_t len = strlen(e->rule);
+
+                if (len >= SHED_NAME_SIZE || ret->n_entries == SHED_MAX_KEPT - 1) {
+                        keep_other(&others, e);
+                        continue;
+                }
+                struct shed_kept_entry *kept = &ret->entries[ret->n_entries++];
+                *kept = (struct shed_kept_entry){
+                        .count = e->count, .events = e->events, .first = e->first, .last = e->last,
+                };
+                memcpy(kept->rule, e->rule, len);
+        }
+        if (others.count > 0)
+                ret->entries[ret->n_entries++] = others;
+}
+
+static int restore_entry(struct shed *s, const struct shed_kept_entry *kept)
+{
+        bool found;
+        size_t at = find_entry(s, kept->rule, &found);
+        struct shed_entry *e = found ? &s->entries[at] : insert_entry(s, at, kept->rule);
+
+        if (!e)
+                return -ENOMEM;
+        e->count = kept->count;
+        e->events = (uint32_t)kept->events;
+        e->first = kept->first;
+        e->last = kept->last;
+        return 0;
+}
+
+int shed_restore(struct shed *s, const struct shed_kept *kept)
+{
+        s->ranges = calloc(SHED_MAX_RANGES, sizeof(*s->ranges));
+        if (!s->ranges)
+                return -ENOMEM;
+        for (size_t i = 0; i < kept->n_entries; i++)
+                if (restore_entry(s, &kept->entries[i]) < 0) {
+                        shed_done(s);
+                        return -ENOMEM;
+                }
+        s->n_ranges = kept->n_ranges;
+        memcpy(s->ranges, kept->ranges, s->n_ranges * sizeof(*s->ranges));
+        s->merged_ranges = kept->merged_ranges;
+        s->total = kept->total;
+        s->first_usec = kept->first_usec;
+        s->last_usec = kept->last_usec;
+        return 0;
+}
+
+size_t shed_kept_size(const struct shed_kept *kept)
+{
+        if (kept->n_entries > 0)
+                return offsetof(struct shed_kept, entries) + kept->n_entries * sizeof(kept->entries[0]);
+        return offsetof(struct shed_kept, ranges) + kept->n_ranges * sizeof(kept->ranges[0]);
+}
+
+bool shed_kept_bounded(const struct shed_kept *kept)
+{
+        return kept->n_ranges <= SHED_MAX_RANGES && kept->n_entries <= SHED_MAX_KEPT;
+}
+
+bool shed_kept_valid(const struct shed_kept *kept, uint64_t seq)
+{
+        for (size_t i = 0; i < kept->n_ranges; i++)
+                if (kept->ranges[i].first > kept->ranges[i].last || kept->ranges[i].last > seq ||
+                    (i > 0 && kept->ranges[i].first <= kept->ranges[i - 1].last))
+                        return false;
+        for (size_t i = 0; i < kept->n_entries; i++) {
+                const struct shed_kept_entry *e = &kept->entries[i];
+
+                if (!memchr(e->rule, '\0', sizeof(e->rule)) || e->first > e->last || e->last > seq)
+                        return false;
+        }
+        return true;
+}

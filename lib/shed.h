@@ -32,6 +32,32 @@ struct shed {
 };
 #define SHED_NULL ((struct shed){})
 
+/* The account as it outlives the process: without pointers, and of bounded size. */
+#define SHED_MAX_KEPT  32u
+#define SHED_NAME_SIZE 64u
+struct shed_kept {
+        uint64_t total, first_usec, last_usec;
+        uint64_t merged_ranges, n_ranges, n_entries;
+        struct shed_range ranges[SHED_MAX_RANGES];
+        /* the last one may be SHED_OTHERS, for those that have no room */
+        struct shed_kept_entry {
+                char rule[SHED_NAME_SIZE];
+                uint64_t count, events, first, last;
+        } entries[SHED_MAX_KEPT];
+};
+/* What no rule can be called. */
+#define SHED_OTHERS "(others)"
+
+void shed_keep(const struct shed *s, struct shed_kept *ret);
+/* Into an empty account.  Returns 0 or -ENOMEM (then it is empty still). */
+int shed_restore(struct shed *s, const struct shed_kept *kept);
+/* How much of it is in use, from its beginning; n_ranges and n_entries must be in bounds. */
+size_t shed_kept_size(const struct shed_kept *kept) _pure_;
+/* Is this an account at all?  Nothing in it is trusted. */
+bool shed_kept_bounded(const struct shed_kept *kept) _pure_;
+/* ... and one of numbers up to seq?  It must be bounded. */
+bool shed_kept_valid(const struct shed_kept *kept, uint64_t seq) _pure_;
+
 /* Frees what it holds and leaves an empty account. */
 void shed_done(struct shed *s);
 /* Numbers come in ascending order.  rule NULL: a record that is no event.

@@ -47,11 +47,7 @@ struct spool_state {
         struct spool_window windows[SPOOL_WINDOWS];
         /* ignores until = "modified" that are spent: hashes of their names and texts */
         uint64_t n_spent, spent[SPOOL_MAX_SPENT];
-        struct spool_account { /* of what was shed and not told yet */
-                uint64_t total, first_usec, last_usec;
-                uint64_t n_ranges, merged_ranges;
-                struct shed_range ranges[SHED_MAX_RANGES];
-        } shed;
+        struct shed_kept shed; /* of what was shed and not told yet */
 };
 
 /* ---- the area ---- */

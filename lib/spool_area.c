@@ -33,8 +33,7 @@ static uint64_t header_check(const struct spool_area *a)
 
 size_t spool_copy_size(const struct spool_copy *c)
 {
-        return offsetof(struct spool_copy, state.shed.ranges) +
-               c->state.shed.n_ranges * sizeof(c->state.shed.ranges[0]);
+        return offsetof(struct spool_copy, state.shed) + shed_kept_size(&c->state.shed);
 }
 
 uint64_t spool_copy_check(const struct spool_copy *c)
@@ -119,11 +118,7 @@ static bool believe_state(const struct spool *s)
                 if (st->windows[i].order > st->orders ||
                     (st->windows[i].order != 0 && st->windows[i].done > s->area->window_bytes))
                         return false;
-        for (size_t i = 0; i < st->shed.n_ranges; i++)
-                if (st->shed.ranges[i].first > st->shed.ranges[i].last || st->shed.ranges[i].last > st->seq ||
-                    (i > 0 && st->shed.ranges[i].first <= st->shed.ranges[i - 1].last))
-                        return false;
-        return true;
+        return shed_kept_valid(&st->shed, st->seq);
 }
 
 int spool_attach(void *area, size_t size, struct spool **ret)
@@ -138,7 +133,7 @@ int spool_attach(void *area, size_t size, struct spool **ret)
         _cleanup_(spool_freep) struct spool *s = calloc(1, sizeof(*s));
         if (!s)
                 return -ENOMEM;
-        if (copy->state.shed.n_ranges > SHED_MAX_RANGES || copy->check != spool_copy_check(copy))
+        if (!shed_kept_bounded(&copy->state.shed) || copy->check != spool_copy_check(copy))
                 return -EBADMSG;
         s->area = a;
         s->windows = (uint8_t *)area + HEADER_BYTES;

@@ -7,7 +7,7 @@
 #define SPOOL_ALIGN 4096u
 #define SPOOL_MAGIC "fawspool"
 /* Another layout is another version: the one before is then told as a gap, not read. */
-#define SPOOL_VERSION 1u
+#define SPOOL_VERSION 2u
 
 struct spool_slot {
         uint32_t len, check;
@@ -22,7 +22,7 @@ struct spool_ring {
 };
 
 struct spool_copy {
-        uint64_t check; /* of what follows, up to the last range in use */
+        uint64_t check; /* of what follows, up to the last of the account in use */
         struct spool_ring ring;
         struct spool_state state;
 };

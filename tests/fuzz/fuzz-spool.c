@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 bytes[((size_t)data[i] << 8 | data[i + 1]) % area_size] = data[i + 2];
         if (data[0] & 1)
                 a->check = hash_bytes((const char *)a, offsetof(struct spool_area, check));
-        if ((data[0] & 2) && a->in_force < 2 && a->copies[a->in_force].state.shed.n_ranges <= SHED_MAX_RANGES)
+        if ((data[0] & 2) && a->in_force < 2 && shed_kept_bounded(&a->copies[a->in_force].state.shed))
                 a->copies[a->in_force].check = spool_copy_check(&a->copies[a->in_force]);
         if (spool_attach(bytes, area_size, &s) == 0) {
                 use(s);

@@ -14,6 +14,7 @@
 
 #include "reporter.h"
 #include "sample-event.h"
+#include "spool.h"
 
 #define MSEC USEC_PER_MSEC
 #define SEC USEC_PER_SEC
@@ -96,19 +97,35 @@ static void load(struct street *s, uint64_t number)
         assert_int_equal(matcher_build(&s->rules, &s->settings, s->world, &s->generation.matcher), 0);
 }
 
-static int setup(void **state)
+/* With a sink of its own, and this spool; what there was ends as if killed, but for its memory. */
+static void another_reporter(struct street *s, struct spool *spool)
 {
         static const struct sink_ops ops = { .send = fake_send, .destroy = fake_destroy };
-        struct street *s = calloc(1, sizeof(*s));
 
-        assert_non_null(s);
-        clock_usec = 1000 * SEC;
-        clock_step = 0;
+        reporter_free(STEAL(s->reporter));
         s->sink = calloc(1, sizeof(*s->sink));
         assert_non_null(s->sink);
         *s->sink = (struct fake_sink){
                 .sink = { .ops = &ops, .fd = 99 }, .takes = SIZE_MAX, .most = SIZE_MAX,
         };
+        const struct reporter_params params = {
+                .counters = &s->counters, .sink = &s->sink->sink, .spool = spool,
+                .stream = "0123456789abcdef0123456789abcdef",
+                .realtime_usec = realtime_usec, .monotonic_usec = monotonic_usec,
+                .published = published, .userdata = s,
+        };
+
+        assert_int_equal(reporter_new(&params, &s->settings, &s->reporter), 0);
+        reporter_set_generation(s->reporter, &s->generation);
+}
+
+static int setup(void **state)
+{
+        struct street *s = calloc(1, sizeof(*s));
+
+        assert_non_null(s);
+        clock_usec = 1000 * SEC;
+        clock_step = 0;
         s->settings = (struct settings){ .coalesce_usec = SEC, .facility = FACILITY_DAEMON, .unit_log = true,
                                          .spool_bytes = 1024 * 1024 };
         s->watches[0] = (struct rule){ .clause = { .name = "etc" }, .priority = 5,
@@ -123,15 +140,7 @@ static int setup(void **state)
         world_finish(s->world);
         load(s, 1);
 
-        const struct reporter_params params = {
-                .counters = &s->counters, .sink = &s->sink->sink,
-                .stream = "0123456789abcdef0123456789abcdef",
-                .realtime_usec = realtime_usec, .monotonic_usec = monotonic_usec,
-                .published = published, .userdata = s,
-        };
-
-        assert_int_equal(reporter_new(&params, &s->settings, &s->reporter), 0);
-        reporter_set_generation(s->reporter, &s->generation);
+        another_reporter(s, NULL);
         *state = s;
         return 0;
 }
@@ -438,6 +447,43 @@ static void test_reload_closes(void **state)
         CHECK(s, "1 1\n2 1\n3 2\n", "FAWATCH_SEQ", "FAWATCH_GENERATION");
 }
 
+/* Killed while it sheds: the next one tells of each rule what this one would have told. */
+static void test_shed_outlives_the_process(void **state)
+{
+        struct street *s = *state;
+        size_t size = spool_area_size(20000, 0);
+        void *area = aligned_alloc(4096, size), *copy = aligned_alloc(4096, size);
+        struct spool *spool;
+
+        assert_true(area && copy);
+        s->settings.spool_bytes = 20000;
+        load(s, 1);
+        spool_format(area, 20000, 0, "0123456789abcdef0123456789abcdef");
+        assert_int_equal(spool_attach(area, size, &spool), 0);
+        another_reporter(s, spool);
+        s->sink->takes = 0;
+        for (unsigned i = 0; i < 40; i++)
+                happen(s, i % 4 == 0 ? EV_DELETE : EV_CREATE, "/srv/a", i % 4 == 0 ? ETC | WEB : WEB);
+        size_t kept = reporter_waiting(s->reporter, NULL);
+        uint64_t shed = s->counters.records_shed;
+        assert_true(shed > 8);
+        memcpy(copy, area, size); /* as the store has it after a kill */
+
+        assert_int_equal(spool_attach(copy, size, &spool), 0);
+        another_reporter(s, spool);
+        s->sink->takes = SIZE_MAX;
+        (void)reporter_drain(s->reporter, UINT64_MAX);
+        assert_int_equal(s->sink->n_got, kept + 1);
+        const char *told = strbuf_str(&s->sink->got);
+        assert_non_null(strstr(told, "\nFAWATCH_SHED=web "));
+        assert_non_null(strstr(told, "\nFAWATCH_SHED=etc,web "));
+        assert_non_null(strstr(told, "\nFAWATCH_RULE=etc\n"));
+        assert_non_null(strstr(told, "\nFAWATCH_SHED_SEQ="));
+        reporter_free(STEAL(s->reporter));
+        free(area);
+        free(copy);
+}
+
 /* The log stands still: nothing blocks, the spool fills by priority, and one record accounts for the rest. */
 static void test_shed(void **state)
 {
@@ -681,6 +727,7 @@ int main(void)
                 T(test_coalesced_program),                  T(test_not_coalesced),
                 T(test_limit),        T(test_limit_rules),  T(test_rule_names),
                 T(test_reload_closes), T(test_shed),        T(test_shed_all_accounted),
+                T(test_shed_outlives_the_process),
                 T(test_away),         T(test_pipe_closed),  T(test_bounded_flush),
                 T(test_drain),        T(test_feedback),
         };

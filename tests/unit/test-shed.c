@@ -71,12 +71,99 @@ static void test_many_ranges(void **state)
         assert_int_equal(s.total, SHED_MAX_RANGES + 1);
 }
 
+/* Over a kill: all that there was, by rule and by number. */
+static void test_kept(void **state)
+{
+        _cleanup_(shed_done) struct shed s = SHED_NULL, again = SHED_NULL;
+        struct shed_kept kept = {}, twice = {};
+
+        shed_note(&s, 5, "web", EV_MODIFY, 100);
+        shed_note(&s, 7, "etc,web", EV_CREATE | EV_DELETE, 110);
+        shed_note(&s, 8, NULL, 0, 120);
+        shed_note(&s, 9, "web", EV_DELETE, 130);
+        shed_keep(&s, &kept);
+        assert_true(shed_kept_bounded(&kept) && shed_kept_valid(&kept, 9));
+        assert_false(shed_kept_valid(&kept, 8));
+        assert_int_equal(shed_restore(&again, &kept), 0);
+        assert_int_equal(again.n_entries, 3);
+        assert_string_equal(again.entries[0].rule, "");
+        assert_string_equal(again.entries[1].rule, "etc,web");
+        assert_int_equal(again.entries[1].events, EV_CREATE | EV_DELETE);
+        assert_string_equal(again.entries[2].rule, "web");
+        assert_int_equal(again.entries[2].count, 2);
+        assert_int_equal(again.entries[2].first, 5);
+        assert_int_equal(again.entries[2].last, 9);
+        assert_int_equal(again.n_ranges, 2);
+        assert_int_equal(again.ranges[1].first, 7);
+        assert_int_equal(again.total, 4);
+        assert_int_equal(again.last_usec, 130);
+        shed_keep(&again, &twice);
+        assert_memory_equal(&twice, &kept, shed_kept_size(&kept));
+
+        /* and it goes on */
+        shed_note(&again, 10, "web", EV_CREATE, 140);
+        assert_int_equal(again.entries[2].count, 3);
+        assert_int_equal(again.ranges[1].last, 10);
+}
+
+/* More rules, or longer names, than there is room for: counted together. */
+static void test_kept_others(void **state)
+{
+        _cleanup_(shed_done) struct shed s = SHED_NULL, again = SHED_NULL;
+        struct shed_kept kept = {};
+        char name[SHED_NAME_SIZE + 1] = {};
+        uint64_t count = 0;
+
+        memset(name, 'a', sizeof(name) - 1);
+        shed_note(&s, 1, name, EV_CREATE, 1);
+        name[SHED_NAME_SIZE - 1] = '\0';
+        shed_note(&s, 2, name, EV_CREATE, 1);
+        for (uint64_t i = 0; i < SHED_MAX_KEPT; i++) {
+                name[0] = 'b';
+                name[1] = (char)('a' + i % 26);
+                name[2] = (char)('a' + i / 26);
+                shed_note(&s, 10 + i, name, EV_MODIFY, 1);
+        }
+        shed_keep(&s, &kept);
+        assert_int_equal(kept.n_entries, SHED_MAX_KEPT);
+        assert_string_equal(kept.entries[SHED_MAX_KEPT - 1].rule, SHED_OTHERS);
+        assert_int_equal(kept.entries[SHED_MAX_KEPT - 1].count, 3);
+        assert_int_equal(kept.entries[SHED_MAX_KEPT - 1].first, 1);
+        assert_int_equal(kept.entries[SHED_MAX_KEPT - 1].events, EV_CREATE | EV_MODIFY);
+        assert_true(shed_kept_valid(&kept, 100));
+        assert_int_equal(shed_restore(&again, &kept), 0);
+        for (size_t i = 0; i < again.n_entries; i++)
+                count += again.entries[i].count;
+        assert_int_equal(count, s.total);
+}
+
+static void test_kept_is_not_trusted(void **state)
+{
+        struct shed_kept kept = { .total = 1, .n_ranges = 2, .n_entries = 1,
+                                  .ranges = { { 1, 2 }, { 4, 4 } }, .entries = { { "r", 3, 1, 1, 4 } } };
+
+        assert_true(shed_kept_bounded(&kept) && shed_kept_valid(&kept, 4));
+        kept.ranges[1].first = 2;
+        assert_false(shed_kept_valid(&kept, 4));
+        kept.ranges[1].first = 4;
+        memset(kept.entries[0].rule, 'x', sizeof(kept.entries[0].rule));
+        assert_false(shed_kept_valid(&kept, 4));
+        kept.n_ranges = SHED_MAX_RANGES + 1;
+        assert_false(shed_kept_bounded(&kept));
+        kept.n_ranges = 0;
+        kept.n_entries = SHED_MAX_KEPT + 1;
+        assert_false(shed_kept_bounded(&kept));
+}
+
 int main(void)
 {
         cmocka_set_message_output(CM_OUTPUT_TAP);
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_by_rule),
                 cmocka_unit_test(test_many_ranges),
+                cmocka_unit_test(test_kept),
+                cmocka_unit_test(test_kept_others),
+                cmocka_unit_test(test_kept_is_not_trusted),
         };
 
         return cmocka_run_group_tests_name("shed", tests, NULL, NULL);
