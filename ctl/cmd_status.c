@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "cmd.h"
+#include "journal.h"
 #include "print.h"
 
 /* "  rules      " */
@@ -88,6 +89,11 @@ static void print_wrongs(const json_t *s)
         else if (streq(json_text(log, "journal"), "none"))
                 wrong(TONE_BAD, "there is no journal on this machine: records are kept nowhere",
                       "see Storage= in journald.conf(5)");
+        if (json_number(log, "dropped_by_journald") > 0) {
+                snprintf(text, sizeof(text), "journald's rate limit dropped records of fawatchd: %llu",
+                         number(log, "dropped_by_journald"));
+                wrong(TONE_BAD, text, "LogRateLimitBurst= of the unit must be large: systemctl cat fawatchd");
+        }
         if (json_number(counters, "events_overflow") > 0) {
                 snprintf(text, sizeof(text), "the kernel's queue overflowed (%llu times): events are missing",
                          number(counters, "events_overflow"));
@@ -219,15 +225,31 @@ static void print_counters(const json_t *s)
         }
 }
 
+/* What the daemon cannot know: journald takes each record, and tells later that it dropped some. */
+static void add_suppressed(json_t *s)
+{
+        json_t *log = json_object_get(s, "log");
+        uint64_t n;
+
+        if (!*json_text(log, "journal"))
+                return;
+        int r = journal_suppressed(json_number(s, "started_usec"), &n);
+        json_object_set_new(log, "dropped_by_journald", r < 0 ? json_null() : json_integer((json_int_t)n));
+}
+
 enum exit_status cmd_status(const struct invocation *i)
 {
         json_t *s;
 
-        if (i->json)
-                return ask_daemon_and_print(i, "Status");
         enum exit_status status = ask_daemon_json(i, "Status", &s);
         if (status != STATUS_YES)
                 return status;
+        add_suppressed(s);
+        if (i->json) {
+                print_json(s);
+                json_decref(s);
+                return STATUS_YES;
+        }
         print_head(s);
         print_wrongs(s);
         print_rules(s);

@@ -24,6 +24,7 @@ struct question {
         uint64_t oldest_usec;          /* of the journal */
         uint64_t monotonic_usec;       /* now, on that clock of this boot */
         char boot[33];
+        uint64_t suppressed;           /* records that journald dropped over a rate limit, as it says itself */
         bool hangs;                    /* the daemon takes calls and does not answer */
         uint64_t heartbeat_usec;       /* as the last record of its kind said, 0 = none */
         uint64_t last_usec;            /* monotonic, of the last record: how long it has been */
@@ -219,7 +220,8 @@ static struct verdict judge(const struct verify *v, const struct question *q)
         }
         if (q->since_usec > 0 && q->oldest_usec > q->since_usec)
                 a.older_usec = q->since_usec;
-        a.complete = verify_complete(v) && !a.stopped && a.silent_usec == 0 && a.older_usec == 0;
+        a.complete = verify_complete(v) && !a.stopped && a.silent_usec == 0 && a.older_usec == 0 &&
+                     q->suppressed == 0;
         return a;
 }
 
@@ -321,6 +323,12 @@ static void print_answer_for_people(const struct verdict *a)
                        "verbose shows _EXE)\n",
                        (unsigned long long)a->v->n_foreign);
         }
+        if (a->q->suppressed > 0) {
+                line(TONE_BAD, "dropped");
+                printf(": %llu records over journald's rate limit (see LogRateLimitBurst= in "
+                       "systemd.exec(5)): they are among the missing\n",
+                       (unsigned long long)a->q->suppressed);
+        }
         if (a->stopped)
                 printf("absent: fawatchd was stopped and does not run now\n");
         if (a->silent_usec > 0) {
@@ -383,9 +391,10 @@ static void print_answer_as_json(const struct verdict *a)
                                                       (json_int_t)g->from_usec, "until_usec",
                                                       (json_int_t)g->until_usec, "absence", (int)g->absence));
         }
-        json_t *root = json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:b,s:o,s:o,s:o,s:o}", "complete", (int)a->complete,
+        json_t *root = json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:o,s:o,s:o,s:o}", "complete", (int)a->complete,
                                  "records", (json_int_t)a->v->n_records, "missing",
                                  (json_int_t)verify_missing(a->v), "foreign", (json_int_t)a->v->n_foreign,
+                                 "dropped_by_journald", (json_int_t)a->q->suppressed,
                                  "older_usec", (json_int_t)a->older_usec, "silent_since_usec",
                                  (json_int_t)a->silent_usec, "stopped", (int)a->stopped, "silences",
                                  json_of_spans(a->v->silences, a->v->n_silences), "absences",
@@ -413,6 +422,8 @@ enum exit_status cmd_verify(const struct invocation *i)
         int r = journal_open(&j);
         if (r >= 0)
                 r = read_journal(&v, j, &q);
+        if (r >= 0)
+                r = journal_suppressed(q.since_usec, &q.suppressed);
         if (r >= 0)
                 r = verify_finish(&v, q.since_usec, q.running_stream, q.running_seq);
         if (r < 0) {

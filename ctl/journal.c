@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <systemd/sd-journal.h>
+#include <systemd/sd-messages.h>
 
 #include "record.h"
 
@@ -239,4 +240,36 @@ uint64_t journal_oldest(struct journal *j)
         uint64_t from, to;
 
         return sd_journal_get_cutoff_realtime_usec(j->j, &from, &to) > 0 ? from : 0;
+}
+
+/* "Suppressed 5 messages from fawatchd.service": it names the unit only here when the process is gone. */
+static bool is_about_us(struct journal *j)
+{
+        static const char end[] = " from fawatchd.service";
+        const char *message = journal_field(j, "MESSAGE");
+        size_t len = strlen(message), n = sizeof(end) - 1;
+
+        return streq(journal_field(j, "OBJECT_SYSTEMD_UNIT"), "fawatchd.service") ||
+               (len > n && streq(message + len - n, end));
+}
+
+int journal_suppressed(uint64_t since_usec, uint64_t *ret)
+{
+        _cleanup_(journal_closep) struct journal *j = NULL;
+        char id[33];
+        int r = journal_open(&j);
+
+        if (r < 0)
+                return r;
+        sd_journal_flush_matches(j->j);
+        sd_id128_to_string(SD_MESSAGE_JOURNAL_DROPPED, id);
+        /* journald itself, and nobody who says the same */
+        if ((r = match(j, "MESSAGE_ID", id)) < 0 || (r = match(j, "_TRANSPORT", "driver")) < 0 ||
+            (r = journal_seek(j, since_usec)) < 0)
+                return r;
+        *ret = 0;
+        while ((r = journal_next(j)) > 0)
+                if (journal_realtime(j) >= since_usec && is_about_us(j))
+                        *ret += journal_number(j, "N_DROPPED");
+        return r;
 }

@@ -34,5 +34,11 @@ uint64_t journal_number(struct journal *j, const char *name);
 /* All of it that fawatchd wrote, as in record.h.  Returns 0 or -errno. */
 int journal_record(struct journal *j, struct strbuf *record);
 
+/*
+ * Records of the service that journald dropped since then, by its own word: over a rate
+ * limit.  Returns 0 or -errno.
+ */
+int journal_suppressed(uint64_t since_usec, uint64_t *ret);
+
 /* When the journal begins, whoever wrote; 0 = it is empty, or we may not read it. */
 uint64_t journal_oldest(struct journal *j);

@@ -45,7 +45,8 @@ struct sink {
  * one).  Never fails for lack of a listener: send() then returns -ENOENT or
  * -ECONNREFUSED and connects anew at the next call.  Returns 0 or -errno. */
 int sink_journal_new(const char *path, struct sink **ret);
-/* Where journald keeps what it takes: "persistent", "volatile" (gone with the next boot), "none". */
+/* Where journald keeps what it takes: "persistent", "volatile" (in memory: gone with the next boot; also
+ * while /var is not there yet, or cannot be written), "none". */
 const char *sink_journal_place(void);
 /* JSON lines to fd (not closed by us).  fd may be a pipe, a socket, a file or a
  * terminal; it is left in its mode (a shared terminal must not become

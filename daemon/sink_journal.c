@@ -187,7 +187,7 @@ const char *sink_journal_place(void)
 {
         static const struct {
                 const char *directory, *place;
-        } places[] = { { "/var/log/journal", "persistent" }, { "/run/log/journal", "volatile" } };
+        } places[] = { { "/run/log/journal", "volatile" }, { "/var/log/journal", "persistent" } };
         char id[33], path[80];
         sd_id128_t machine;
 
@@ -195,7 +195,8 @@ const char *sink_journal_place(void)
                 return "none";
         sd_id128_to_string(machine, id);
         for (size_t i = 0; i < ELEMENTSOF(places); i++) {
-                (void)snprintf(path, sizeof(path), "%s/%s", places[i].directory, id);
+                /* the one in memory is there only while it is in use: a flush to the disk removes it */
+                (void)snprintf(path, sizeof(path), "%s/%s/system.journal", places[i].directory, id);
                 if (access(path, F_OK) == 0)
                         return places[i].place;
         }
