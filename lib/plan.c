@@ -20,6 +20,12 @@
 #define EV_OF_LINK (EV_CREATE | EV_DELETE | EV_RENAME)
 #define EV_OF_MISSING (EV_CREATE | EV_RENAME)
 
+/* What moves under a rule's name is one record, with both names: who asks for move_self takes renames. */
+static uint32_t with_renames(uint32_t events)
+{
+        return events & EV_MOVE_SELF ? events | EV_RENAME : events;
+}
+
 static uint32_t scope_events(const struct clause *clause)
 {
         switch (clause->scope) {
@@ -27,7 +33,7 @@ static uint32_t scope_events(const struct clause *clause)
                 return clause->events & EV_MOUNT_SCOPE;
         case SCOPE_FILE:
         case SCOPE_DIRECTORY:
-                return clause->events & ~(uint32_t)EV_FS_ERROR;
+                return with_renames(clause->events & ~(uint32_t)EV_FS_ERROR);
         case SCOPE_TREE:
                 return clause->events & ~(uint32_t)(EV_FS_ERROR | EV_DELETE_SELF | EV_MOVE_SELF);
         case SCOPE_FILESYSTEM:

@@ -40,6 +40,7 @@ struct coverage { /* one a filesystem that a rule reaches */
         enum coverage_state state;
         uint32_t events;    /* EV_ bits asked for there */
         bool follows_names; /* directories' renames and removals are seen: a cached path can be kept true */
+        bool moves_for_ignores; /* renames are asked for only so that ignores follow what is moved */
         const char *how;    /* "filesystem mark", or the reason it is not */
 };
 

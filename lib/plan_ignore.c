@@ -129,6 +129,13 @@ static struct mark *get_mark(struct ignorer *g, const struct world_path *p)
         return mark;
 }
 
+/* What a filesystem's mark asks for and an ignore can take out. */
+static uint32_t ignorable_events(const struct ignorer *g, uint64_t requested)
+{
+        return vocab_from_fan(requested) & UNWANTED_ALL &
+               ~(g->settings->process_tracking ? (uint32_t)EV_OPEN_EXEC : 0);
+}
+
 /* Why no mark can be placed on what the path leads to; NULL when one can. */
 static const char *obstacle(const struct ignorer *g, const struct world_path *p)
 {
@@ -141,11 +148,8 @@ static const char *obstacle(const struct ignorer *g, const struct world_path *p)
         requested = g->terms[g->world->mounts[p->mount].fs].requested;
         if (world_fs_by_directories(fs))
                 return "directory marks: none is placed below what is ignored whole, the rest is filtered";
-        if (requested == 0)
+        if (ignorable_events(g, requested) == 0)
                 return "no rule watches anything on its filesystem";
-        if (!plan_sees_moves(requested))
-                return "no rule asks for renames on its filesystem: a directory that is moved would take the "
-                       "ignore along unseen";
         if (world_fs_may_hang(fs) || world_mount_may_hang(g->world, p->mount))
                 return "its filesystem may not answer";
         if (p->handle.len == 0)
@@ -312,6 +316,28 @@ static void ask_less(struct ignorer *g)
         }
 }
 
+/*
+ * A directory takes its ignore along when it is moved, which must be seen: so where anything can be left
+ * out renames are asked for, whether or not a rule wants them.
+ */
+static void ask_for_moves(struct ignorer *g)
+{
+        const uint64_t moves = FAN_ONDIR | (g->world->kernel.rename ? FAN_RENAME : FAN_MOVED_FROM | FAN_MOVED_TO);
+
+        for (uint32_t i = 0; i < g->world->n_fs; i++) {
+                struct mark *mark = filesystem_mark(g->plan, &g->world->fs[i]);
+                uint32_t events = mark ? ignorable_events(g, mark->mask) : 0;
+
+                if (events == 0 || plan_sees_moves(mark->mask) || world_fs_may_hang(&g->world->fs[i]) ||
+                    !unwanted_somewhere(g->m, i, events))
+                        continue;
+                mark->mask |= moves;
+                for (size_t k = 0; k < g->plan->n_coverage; k++)
+                        if (g->plan->coverage[k].fs == i)
+                                g->plan->coverage[k].moves_for_ignores = true;
+        }
+}
+
 static int begin(struct ignorer *g)
 {
         size_t n = 0;
@@ -322,8 +348,10 @@ static int begin(struct ignorer *g)
         g->terms = arena_alloc_array(g->plan->arena, g->world->n_fs, sizeof(*g->terms));
         if (!g->plan->ignores || !g->terms)
                 return -ENOMEM;
-        if (g->settings->kernel_ignores)
+        if (g->settings->kernel_ignores) {
                 ask_less(g);
+                ask_for_moves(g);
+        }
         for (uint32_t i = 0; i < g->world->n_fs; i++) {
                 int r = plan_ignore_terms(g->plan, g->settings, g->m, i, &g->terms[i]);
 

@@ -11,8 +11,9 @@
 
 /*
  * Adds the ignore marks to the plan, takes from filesystem and mount marks what a
- * global ignore of the whole of it makes unwanted, and notes what became of each
- * path of each global ignore.  With settings->kernel_ignores off only the notes.
+ * global ignore of the whole of it makes unwanted, asks for renames where ignores
+ * need them, and notes what became of each path of each global ignore.
+ * With settings->kernel_ignores off only the notes.
  * Returns 0 or -ENOMEM.
  */
 int plan_ignores(struct plan *plan, const struct rules *rules, const struct settings *settings,

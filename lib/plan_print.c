@@ -128,6 +128,8 @@ static void print_coverage(const struct coverage *c, const struct world *world, 
                     coverage_state_name(c->state), c->how);
         if (c->state != SKIPPED)
                 print_events(c->events, out);
+        if (c->moves_for_ignores)
+                strbuf_adds(out, "; renames too, since ignores move with their directories");
         strbuf_addc(out, '\n');
 }
 

@@ -296,6 +296,45 @@ int unwanted_linked(const struct matcher *m, uint32_t fs, uint32_t *ret_wanted)
         return 0;
 }
 
+static bool leaves_out(const struct matcher *m, uint32_t entry)
+{
+        for (uint32_t i = entry; i != MATCH_NONE; i = m->entries[i].next) {
+                const struct match_entry *e = &m->entries[i];
+                const struct match_clause *c = &m->clauses[e->clause];
+
+                if (c->kind != CLAUSE_WATCH && c->slot == MATCH_NONE && e->mount_id == MATCH_NO_MOUNT)
+                        return true;
+        }
+        return false;
+}
+
+/* Does an ignore or except that asks nothing of the process stand here? */
+static bool node_leaves_out(const struct matcher *m, const struct match_node *n)
+{
+        for (uint32_t l = n->literals; l != MATCH_NONE; l = m->literals[l].next_of_node)
+                if (leaves_out(m, m->literals[l].entries))
+                        return true;
+        return leaves_out(m, n->plain) || leaves_out(m, n->patterns);
+}
+
+bool unwanted_somewhere(const struct matcher *m, uint32_t fs, uint32_t events)
+{
+        uint32_t root = match_find_node(m, match_hash_path(fs, "/", 1), fs, "/", 1);
+
+        for (uint32_t i = root == MATCH_NONE ? MATCH_NONE : m->nodes[root].plain; i != MATCH_NONE;
+             i = m->entries[i].next) {
+                const struct match_entry *e = &m->entries[i];
+                const struct match_clause *c = &m->clauses[e->clause];
+
+                if (c->kind == CLAUSE_WATCH && e->reach == REACH_TREE && e->mount_id == MATCH_NO_MOUNT)
+                        events &= ~(c->events & e->events);
+        }
+        for (uint32_t i = 0; events == 0 && i < m->n_nodes; i++)
+                if (m->nodes[i].fs == fs && node_leaves_out(m, &m->nodes[i]))
+                        return true;
+        return events != 0;
+}
+
 /* What unconditional global ignores of the whole node take, for events from this mount's group, or, with
  * MATCH_NO_MOUNT, from the main one. */
 static uint32_t ignored_at(const struct matcher *m, const struct match_path *root, int mount_id)

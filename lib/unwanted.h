@@ -43,6 +43,8 @@ int unwanted_of_file(const struct matcher *m, const struct match_path *path, str
 int unwanted_until_modified(const struct matcher *m, const struct match_path *path, struct unwanted *ret);
 /* Does an unconditional ignore name this very path as a file? */
 bool unwanted_is_named_file(const struct matcher *m, const struct match_path *path);
+/* Can it be that some of these events are unwanted somewhere on a filesystem?  Conservative: yes. */
+bool unwanted_somewhere(const struct matcher *m, uint32_t fs, uint32_t events);
 /* Of everything on a filesystem: what its mark need not ask for. */
 uint32_t unwanted_on_fs(const struct matcher *m, uint32_t fs);
 /* Of what is reached through a mount, in that mount's own group. */

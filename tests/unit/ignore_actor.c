@@ -149,7 +149,8 @@ const char *action_name(enum action a)
 {
         static const char *const names[] = {
                 [DO_OPEN_READ] = "open for reading", [DO_OPEN_WRITE] = "open for writing",
-                [DO_OPEN_DIR] = "open directory", [DO_READ] = "read", [DO_WRITE] = "write", [DO_CLOSE] = "close", [DO_CREATE] = "create",
+                [DO_OPEN_DIR] = "open directory", [DO_READ] = "read", [DO_WRITE] = "write",
+                [DO_CLOSE] = "close", [DO_CREATE] = "create",
                 [DO_UNLINK] = "unlink", [DO_MKDIR] = "mkdir", [DO_RMDIR] = "rmdir", [DO_CHMOD] = "chmod",
                 [DO_TRUNCATE] = "truncate", [DO_EXEC] = "exec", [DO_RENAME] = "rename", [DO_EXCHANGE] = "exchange",
                 [DO_LINK] = "link", [DO_SYMLINK] = "symlink", [DO_APPEND] = "append", [DO_REWRITE] = "rewrite",
