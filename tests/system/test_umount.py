@@ -7,9 +7,11 @@ import pytest
 
 CYCLES = int(os.environ.get("FAWATCHD_CYCLES", "60"))
 
+# Nothing that is learned: reading fdinfo of a group with an evictable mark on a filesystem that
+# is being unmounted can lock the group's mutex for good (fanotify_show_fdinfo() puts the inode
+# with the mutex held, Linux 6.18), and the umount with it.
 RULES = """
     watch: { w: { path = "/t/w"; coalesce = "0"; }; file: { path = "/t/w/known"; scope = "file"; }; };
-    ignore: { i: { path = "/t/w/ignored"; scope = "tree"; }; };
 """
 
 # Mounts live from no time at all up to some 60 ms: the umount meets the mount's probe, its
@@ -29,12 +31,11 @@ busy = 0
 for cycle in range(cycles):
     error = call(libc.mount, source.encode(), b"/t/w", fstype.encode(), 0, None)
     assert error == 0, os.strerror(error)
-    for directory in ("", "ignored/", "ignored/deep/"):
-        os.makedirs("/t/w/" + directory, exist_ok=True)
+    os.makedirs("/t/w/deep", exist_ok=True)
     deadline = time.monotonic() + cycle % 20 * 0.003
     written = 0
     while written == 0 or time.monotonic() < deadline:
-        for name in ("known", f"{written}", "ignored/f", f"ignored/deep/{written}"):
+        for name in ("known", f"{written}", f"deep/{written}"):
             with open("/t/w/" + name, "w") as f:
                 f.write("x")
         written += 1
