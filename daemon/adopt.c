@@ -100,6 +100,7 @@ static void hold_found(struct pipeline *p, const struct found *f)
                 .who = { .attribution = ATTRIBUTION_UNKNOWN, .actor = &nobody },
                 .origin = ORIGIN_SCAN,
                 .read_usec = p->params.realtime_usec(),
+                .end = p->judged_end,
         };
         h->shown = h->query.path;
         h->shown_at = judge_keep_text(p, f->path, f->path_len);

@@ -278,6 +278,7 @@ static void judge_window(struct pipeline *p)
 
         p->n_skip = 0;
         p->n_judged = 0;
+        p->judged_end = at;
         for (; window_next(w, &at, &e) > 0; begin = at) {
                 p->judged_end = at;
                 judge_event(p, &e, begin);
@@ -323,6 +324,7 @@ static void end_window(struct pipeline *p)
         attributor_end_batch(p->params.attributor);
         resolver_end_batch(p->params.resolver);
         window_reset(judged);
+        p->judged_end = 0;
         p->current = p->next;
         p->next = judged;
 }
@@ -333,6 +335,21 @@ static uint64_t realtime_of(const struct pipeline *p, uint64_t boottime_usec)
         uint64_t ago = window_boottime_usec() - boottime_usec;
 
         return boottime_usec == 0 ? 0 : p->params.realtime_usec() - ago - FILE_CLOCK_USEC;
+}
+
+uint64_t pipeline_watched_usec(const struct pipeline *p)
+{
+        const struct spool_window *w = p->params.spool ? spool_state(p->params.spool)->windows : NULL;
+        uint64_t usec = 0;
+
+        if (!w)
+                return 0;
+        /* of what was read and not judged the older one, else the younger: it was judged whole */
+        bool unjudged = w[0].order != 0 || w[1].order != 0;
+        for (unsigned i = 0; i < SPOOL_WINDOWS; i++)
+                if (w[i].oldest_usec != 0 && (usec == 0 || (w[i].oldest_usec < usec) == unjudged))
+                        usec = w[i].oldest_usec;
+        return realtime_of(p, usec);
 }
 
 /* Judges the current window, reads the next one, and writes the records of the first. */

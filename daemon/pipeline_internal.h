@@ -77,7 +77,7 @@ struct pipeline {
         bool inherited; /* what the process before had spent is in it */
         struct match_hits hits;
         struct strbuf path, old_path, canonical, canonical_old;
-        size_t judged_end;             /* of the event that is judged */
+        size_t judged_end;             /* of the last event of current that is or was judged */
         size_t skip[8];                /* offsets of moved_to events already taken as part of a rename */
         size_t n_skip;
 
