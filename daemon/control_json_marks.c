@@ -6,6 +6,7 @@
 #include "control_json_internal.h"
 #include "fan_uapi.h"
 #include "interest.h"
+#include "reload.h"
 
 /* Marks that events asked for may be many: so many are shown. */
 #define LEARNED_SHOWN 200u
@@ -150,17 +151,15 @@ static json_t *learned_json(const struct daemon *d, const struct mark *m)
         return o;
 }
 
-/* Marks of the main group beside the planned ones, as the kernel has them. */
+/* Marks beside the planned ones. */
 static void set_learned(const struct daemon *d, json_t *root)
 {
         _cleanup_markset_ struct markset actual = MARKSET_NULL;
         const struct markset *placed = marks_placed(d->street.marks);
-        struct fan_group *const *groups;
         json_t *learned = json_array();
         size_t n = 0;
 
-        if (marks_groups(d->street.marks, &groups) > 0)
-                (void)fan_group_read_marks(groups[0], &actual);
+        (void)reload_list_marks(&d->street, &actual);
         for (size_t i = 0; i < actual.n; i++) {
                 const struct mark *m = &actual.marks[i];
 

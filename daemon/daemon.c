@@ -514,6 +514,7 @@ static int open_marks(struct daemon *d)
                 .queue_unlimited = d->generation->settings->queue_unlimited,
                 .adopted = d->heritage.groups,
                 .n_adopted = d->heritage.n_groups,
+                .found = &d->heritage.marks,
                 .group_changed = heritage_group_changed,
                 .userdata = d,
         };
@@ -710,6 +711,8 @@ static void drain(struct daemon *d)
 static void stop(struct daemon *d)
 {
         notify_stopping();
+        /* the next process finds the plan's marks alone, and can read them without harm */
+        learn_retire(d->street.learn);
         drain(d);
         pipeline_set_shedding(d->street.pipeline, 0);
         notes_stopping(d);

@@ -7,45 +7,11 @@
 #include "fdutil.h"
 #include "handles.h"
 #include "probe.h"
+#include "reload.h"
 
 static const struct group_key main_group = { .kind = GROUP_MAIN };
 
 /* ---- marks ---- */
-
-static int add_marks(struct markset *to, const struct markset *from)
-{
-        for (size_t i = 0; i < from->n; i++) {
-                const struct mark *m = &from->marks[i];
-                struct mark *copy;
-                int r = markset_get(to, &m->group, &m->object, "", &copy);
-
-                if (r < 0)
-                        return r;
-                copy->mask = m->mask;
-                copy->ignore_mask = m->ignore_mask;
-                copy->ignore_surv = m->ignore_surv;
-                copy->ignore_new = m->ignore_new;
-                copy->evictable = m->evictable;
-        }
-        return 0;
-}
-
-/* The kernel's word, not ours: learned marks may be evicted, others spent. */
-static int read_marks(const struct marks *marks, struct markset *ret)
-{
-        struct fan_group *const *groups;
-        size_t n = marks_groups((struct marks *)marks, &groups);
-        int r = n > 0 ? fan_group_read_marks(groups[0], ret) : 0;
-
-        for (size_t i = 1; r == 0 && i < n; i++) {
-                _cleanup_markset_ struct markset more = MARKSET_NULL;
-
-                r = fan_group_read_marks(groups[i], &more);
-                if (r == 0)
-                        r = add_marks(ret, &more);
-        }
-        return r;
-}
 
 static const struct mark *find_inode(const struct explained *e, const struct world_fs *fs,
                                      const struct handle *handle)
@@ -216,7 +182,7 @@ int explain_path(const struct explain_request *request, struct explained **ret)
         _cleanup_close_ int root_fd = world_open_root(&view);
         if (root_fd < 0)
                 return root_fd;
-        r = read_marks(request->street->marks, &e->marks);
+        r = reload_list_marks(request->street, &e->marks);
         if (r == 0)
                 r = find_name(request, e, root_fd, request->path);
         if (r == 0 && request->second)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 /*
- * Facts for lib/explain: what a path leads to now, and the marks that the kernel
- * has there.  Asked for by people: it reads the groups' fdinfo, which takes
- * milliseconds, and never waits for a filesystem that may not answer.
+ * Facts for lib/explain: what a path leads to now, and the marks that are there
+ * (reload_list_marks()).  Asked for by people: it takes milliseconds, and never waits for
+ * a filesystem that may not answer.
  */
 
 #include "explain.h"

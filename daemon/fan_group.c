@@ -209,25 +209,31 @@ static int read_fdinfo(const struct fan_group *g, struct fdinfo *ret)
         return r < 0 ? r : fdinfo_parse(strbuf_str(&text), text.len, &g->key, ret);
 }
 
-int fan_group_read_marks(struct fan_group *g, struct markset *ret)
+/* All of it: a line lacks its handle while its filesystem is being unmounted or frozen. */
+static int read_whole_fdinfo(const struct fan_group *g, struct fdinfo *ret)
 {
-        /* A line lacks its handle while its filesystem is being unmounted or frozen. */
         for (unsigned attempt = 0; attempt < 3; attempt++) {
-                struct fdinfo info;
-                int r = read_fdinfo(g, &info);
+                int r = read_fdinfo(g, ret);
 
-                if (r < 0)
+                if (r < 0 || ret->n_unknown == 0)
                         return r;
-                if (info.n_unknown == 0) {
-                        *ret = info.marks;
-                        return 0;
-                }
-                fdinfo_done(&info);
+                fdinfo_done(ret);
         }
         return -EAGAIN;
 }
 
-int fan_group_adopt(const struct group_key *key, int fd, unsigned *ret_flags, struct fan_group **ret)
+int fan_group_read_marks(struct fan_group *g, struct markset *ret)
+{
+        struct fdinfo info;
+        int r = read_whole_fdinfo(g, &info);
+
+        if (r == 0)
+                *ret = info.marks;
+        return r;
+}
+
+int fan_group_adopt(const struct group_key *key, int fd, unsigned *ret_flags, struct markset *ret_marks,
+                    struct fan_group **ret)
 {
         _cleanup_(fan_group_freep) struct fan_group *g = malloc(sizeof(*g));
         _cleanup_fdinfo_ struct fdinfo info = FDINFO_NULL;
@@ -238,12 +244,14 @@ int fan_group_adopt(const struct group_key *key, int fd, unsigned *ret_flags, st
         }
         *g = (struct fan_group){ .key = *key, .fd = fd };
 
-        int r = read_fdinfo(g, &info);
+        int r = read_whole_fdinfo(g, &info);
         if (r < 0)
                 return r;
         if (info.init_flags == 0)
                 return -EBADMSG;
         *ret_flags = info.init_flags;
+        *ret_marks = info.marks;
+        info.marks = MARKSET_NULL;
         *ret = STEAL(g);
         return 0;
 }

@@ -17,10 +17,11 @@ int fan_group_open(const struct group_key *key, const struct kernel_abilities *k
                    struct fan_group **ret);
 /*
  * The group behind a descriptor from elsewhere (taken over, also on failure).
- * *ret_flags: what it was made with.  Returns 0, -EBADMSG (it is no group), other
- * negative errno.
+ * *ret_flags: what it was made with; *ret_marks: what it holds.  Returns 0, -EBADMSG (it is
+ * no group), -EAGAIN (its marks cannot be told now), other negative errno.
  */
-int fan_group_adopt(const struct group_key *key, int fd, unsigned *ret_flags, struct fan_group **ret);
+int fan_group_adopt(const struct group_key *key, int fd, unsigned *ret_flags, struct markset *ret_marks,
+                    struct fan_group **ret);
 void fan_group_free(struct fan_group *g);
 DEFINE_CLEANUP(struct fan_group, fan_group_free);
 
@@ -41,7 +42,8 @@ ssize_t fan_group_read(struct fan_group *g, void *buffer, size_t size);
 /* What waits in the queue: events, and about the memory they take.  The kernel walks the queue
  * for it, under the lock that writers need: not often.  Returns 0 or -errno. */
 int fan_group_queued(struct fan_group *g, uint64_t *ret_events, uint64_t *ret_bytes);
-/* The group's marks as /proc/self/fdinfo shows them.  Returns 0 or -errno. */
+/* The group's marks as /proc/self/fdinfo shows them.  Not of a group with evictable marks: a kernel may never
+ * come back from it (doc/decisions/0003-a-crash-and-the-marks.md).  Returns 0 or -errno. */
 int fan_group_read_marks(struct fan_group *g, struct markset *ret);
 /* For probing: fanotify_init(2) → a descriptor to close, and fanotify_mark(2)
  * below dirfd → 0; both a negative errno on failure. */

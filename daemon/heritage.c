@@ -7,6 +7,7 @@
 #include <systemd/sd-id128.h>
 #include <unistd.h>
 
+#include "fdutil.h"
 #include "gaps.h"
 #include "log.h"
 #include "notes.h"
@@ -14,26 +15,50 @@
 
 /* ---- what there is ---- */
 
+static int add_marks(struct heritage *h, const struct markset *marks)
+{
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < marks->n; i++)
+                r = markset_append(&h->marks, &marks->marks[i]);
+        return r;
+}
+
+/* What a killed process had learned is in its group still: its marks are read this once, before
+ * anything else is done. */
+static int open_group(struct heritage *h, const struct group_key *key, int fd)
+{
+        _cleanup_markset_ struct markset marks = MARKSET_NULL;
+        struct fan_group *g;
+        unsigned flags;
+
+        if (h->n_groups == HERITAGE_MAX_GROUPS) {
+                (void)close_fd(fd);
+                return -EMFILE;
+        }
+        int r = fan_group_adopt(key, fd, &flags, &marks, &g);
+        if (r < 0)
+                return r;
+        h->groups[h->n_groups++] = g;
+        if (key->kind == GROUP_MAIN)
+                h->main_flags = flags;
+        return add_marks(h, &marks);
+}
+
 static int open_groups(struct heritage *h)
 {
         struct group_key key;
         int fd;
 
         while ((fd = store_take_group(h->store, &key)) >= 0) {
-                struct fan_group *g;
-                unsigned flags;
+                int r = open_group(h, &key, fd);
 
-                int r = h->n_groups == HERITAGE_MAX_GROUPS ? -EMFILE : fan_group_adopt(&key, fd, &flags, &g);
                 if (r == -ENOMEM)
                         return r;
-                if (r < 0) {
+                if (r < 0)
                         log_message(LOG_WARNING, "a stored fanotify group cannot be used: %s", strerror(-r));
-                        continue;
-                }
-                h->groups[h->n_groups++] = g;
-                if (key.kind == GROUP_MAIN)
-                        h->main_flags = flags;
         }
+        markset_sort(&h->marks);
         return 0;
 }
 
@@ -66,6 +91,7 @@ void heritage_done(struct heritage *h)
 {
         for (size_t i = 0; i < h->n_groups; i++)
                 fan_group_free(h->groups[i]);
+        markset_done(&h->marks);
         build_texts_free(h->texts);
         store_free(h->store);
 }
@@ -184,6 +210,9 @@ void heritage_take(struct daemon *d)
         } else {
                 note_absence(d, h->spool.fault);
         }
+        struct fan_group *const *groups;
+        if (marks_groups(d->street.marks, &groups) > 0)
+                pipeline_look_into_moved(d->street.pipeline, groups[0]);
         if (h->store)
                 store_forget_rest(h->store);
         if (kept) {

@@ -18,6 +18,7 @@ struct heritage {
         struct store *store;
         struct fan_group *groups[HERITAGE_MAX_GROUPS]; /* until marks take them over */
         size_t n_groups;
+        struct markset marks;       /* in them, until marks take them over */
         unsigned main_flags;        /* what the main group was made with; 0 = there was none */
         struct kept_spool spool;
         struct build_texts *texts;  /* of its rules; NULL: not found */

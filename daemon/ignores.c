@@ -113,3 +113,29 @@ void ignores_follow(struct pipeline *p, const struct sight *s)
                 learn_names(p->params.learn, s->object, &q->alias);
         }
 }
+
+static void look_at_moved(void *userdata, const struct fan_handle *h, bool is_dir, const struct match_path *path,
+                          uint64_t since_usec)
+{
+        struct pipeline *p = userdata;
+
+        if (since_usec == 0)
+                return; /* all in it might be older: there is a gap anyhow */
+        if (is_dir)
+                adopt_directory(p, h, path, since_usec);
+        else
+                adopt_file(p, h, path, since_usec);
+}
+
+void pipeline_look_into_moved(struct pipeline *p, struct fan_group *g)
+{
+        if (!p->params.learn)
+                return;
+        p->group = g;
+        p->key = *fan_group_key(g);
+        learn_each_astray(p->params.learn, look_at_moved, p);
+        p->group = NULL;
+        adopt_settle(p, false);
+        settle_all(p);
+        resolver_end_batch(p->params.resolver);
+}

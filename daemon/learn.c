@@ -100,14 +100,17 @@ void learn_take_off(struct learn *l, struct learned *e, uint64_t bits)
         _cleanup_close_ int fd = resolver_open(l->params.resolver, &h, 0);
         bool whole = (e->ignore_mask & ~bits) == 0;
         struct mark_object object;
+        int r = fd;
 
         if (fd >= 0) {
-                (void)call(l, e, fd, (struct mark_op){ .ignore = true, .bits = e->ignore_mask & bits });
-                if (whole)
-                        (void)call(l, e, fd, (struct mark_op){ .bits = e->mask });
+                r = call(l, e, fd, (struct mark_op){ .ignore = true, .bits = e->ignore_mask & bits });
+                if (whole && r == 0)
+                        r = call(l, e, fd, (struct mark_op){ .bits = e->mask });
         } else if (e->planned && learn_object_of(l, &h, &object)) {
                 marks_forget(l->params.marks, &object);
         }
+        /* that of an object which is gone went with it */
+        l->left_behind |= r < 0 && r != -ESTALE && !(fd >= 0 && r == -ENOENT);
         l->params.counters->ignores_taken_off += fd >= 0;
         learn_count(l, e, false);
         e->ignore_mask &= ~bits;
@@ -149,6 +152,7 @@ void learn_free(struct learn *l)
 {
         if (!l)
                 return;
+        learn_each_astray(l, NULL, NULL);
         l->generation = NULL;
         if (l->table)
                 lru_free(l->table);
@@ -167,6 +171,18 @@ void learn_set_marks(struct learn *l, struct marks *marks)
         lru_clear(l->table);
         l->generation = g;
         l->params.marks = marks;
+        l->left_behind = false;
+}
+
+static bool is_learned(void *arg, void *value)
+{
+        return !((const struct learned *)value)->planned;
+}
+
+void learn_retire(struct learn *l)
+{
+        l->retired = true;
+        (void)lru_remove_if(l->table, is_learned, NULL);
 }
 
 /* A new entry at this path; what hung there before was another object of that name. */
@@ -265,7 +281,7 @@ static void renew(struct learn *l, struct learned *e, uint64_t events, uint64_t 
 
 bool learn_allowed(const struct learn *l, uint32_t fs)
 {
-        return fs != WORLD_NONE && !l->paused && l->generation->settings->kernel_ignores && l->usable[fs];
+        return fs != WORLD_NONE && !l->paused && !l->retired && l->generation->settings->kernel_ignores && l->usable[fs];
 }
 
 static void learn(struct learn *l, struct learned *e, const struct mark *m, uint64_t epoch)
@@ -368,6 +384,50 @@ enum learn_check learn_verify(struct learn *l, const struct mark *actual)
         return LEARN_DIFFERENT;
 }
 
+bool learn_evictable(const struct learn *l)
+{
+        return l->params.evictable && (l->n[LEARNED_DIR] > 0 || l->left_behind);
+}
+
+/* All but where it is. */
+static bool mark_of(const struct learn *l, const struct learned *e, struct mark *ret)
+{
+        const struct fan_handle h = learn_handle_of(e);
+
+        ret->mask = e->mask;
+        ret->ignore_mask = e->ignore_mask;
+        ret->ignore_surv = e->ignore_mask != 0;
+        ret->ignore_new = e->ignore_mask != 0 && l->generation->world->kernel.ignore;
+        ret->evictable = e->evictable;
+        return learn_has_mark(e) && learn_object_of(l, &h, &ret->object);
+}
+
+struct listing {
+        const struct learn *l;
+        struct markset *to;
+        int error;
+};
+
+static bool add_to_list(void *arg, void *value)
+{
+        struct listing *list = arg;
+        const struct learned *e = value;
+        struct mark m = { .where = (char *)"" };
+
+        if (list->error == 0 && !e->planned && mark_of(list->l, e, &m))
+                list->error = markset_append(list->to, &m);
+        return false;
+}
+
+int learn_list(struct learn *l, struct markset *ret)
+{
+        struct listing list = { .l = l, .to = ret };
+
+        (void)lru_remove_if(l->table, add_to_list, &list);
+        markset_sort(ret);
+        return list.error;
+}
+
 bool learn_where(const struct learn *l, const struct mark *actual, uint32_t *ret_fs, struct strbuf *inside)
 {
         const struct world *w = l->generation->world;
@@ -401,16 +461,7 @@ bool learn_find(const struct learn *l, uint64_t fsid, const char *path, size_t l
 {
         const struct dirtree_node *node = dirtree_find(l->tree, fsid, path, len);
         const struct learned *e = node ? dirtree_value(node) : NULL;
-        const struct fan_handle h = e ? learn_handle_of(e) : (struct fan_handle){};
 
-        if (!e || !learn_has_mark(e))
-                return false;
-        *ret = (struct mark){
-                .mask = e->mask,
-                .ignore_mask = e->ignore_mask,
-                .ignore_surv = true,
-                .ignore_new = l->generation->world->kernel.ignore,
-                .evictable = e->evictable,
-        };
-        return learn_object_of(l, &h, &ret->object);
+        *ret = (struct mark){};
+        return e && mark_of(l, e, ret);
 }

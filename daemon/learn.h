@@ -47,6 +47,24 @@ void learn_set_generation(struct learn *l, const struct generation *g);
 /* It will not be in force: what was corrected is learned again with its next event. */
 void learn_resume(struct learn *l);
 
+/* ---- over a crash ---- */
+
+/*
+ * Before the first generation is in force: marks that were found in the group and that its plan
+ * does not know.  What its rules permit where the object is now is taken into the table, the
+ * rest is taken off.  since_usec, on the clock of file times: all that was done before is known,
+ * or was nobody's wish.
+ */
+void learn_inherit(struct learn *l, const struct generation *first, const struct markset *found,
+                   uint64_t since_usec);
+/* What was taken off, once: an object that was moved where it is wanted, and nothing told of it since. */
+typedef void (*learn_astray_fn)(void *userdata, const struct fan_handle *h, bool is_dir,
+                                const struct match_path *path, uint64_t since_usec);
+/* fn NULL: forgets them. */
+void learn_each_astray(struct learn *l, learn_astray_fn fn, void *userdata);
+/* The end in good order: takes all that was learned off, and learns no more. */
+void learn_retire(struct learn *l);
+
 /* ---- events, in the order of the queue ---- */
 
 /*
@@ -89,6 +107,11 @@ void learn_reset(struct learn *l);
  * difference is repaired by forgetting the mark, taking it off if it is there. */
 enum learn_check { LEARN_UNKNOWN, LEARN_SAME, LEARN_DIFFERENT };
 enum learn_check learn_verify(struct learn *l, const struct mark *actual);
+
+/* The group may hold evictable marks of ours: then its fdinfo is not read. */
+bool learn_evictable(const struct learn *l);
+/* Adds copies of the learned marks, as they were placed.  0 or -ENOMEM. */
+int learn_list(struct learn *l, struct markset *ret);
 
 /* Where a learned mark is, as a path inside its filesystem added to inside; false when it is not known. */
 bool learn_where(const struct learn *l, const struct mark *actual, uint32_t *ret_fs, struct strbuf *inside);

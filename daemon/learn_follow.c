@@ -224,38 +224,46 @@ static uint32_t fs_of(const struct world *w, uint64_t fsid)
         return WORLD_NONE;
 }
 
+uint64_t learn_permitted(const struct generation *g, const struct ignore_terms *terms, const bool *usable, bool is_dir,
+                         const struct match_path *path)
+{
+        struct mark m = {};
+        struct unwanted u;
+
+        if (path->fs == WORLD_NONE || !usable[path->fs] || !g->settings->kernel_ignores ||
+            (is_dir ? unwanted_in_dir(g->matcher, path, &u) : unwanted_of_file(g->matcher, path, &u)) < 0)
+                return 0;
+        if (is_dir)
+                plan_ignore_dir(&terms[path->fs], u.events, &m);
+        else if (unwanted_is_named_file(g->matcher, path))
+                plan_ignore_file(&terms[path->fs], u.events, &m);
+        return (m.ignore_mask & vocab_to_fan(UNWANTED_ALL)) != 0 ? m.ignore_mask : 0;
+}
+
 /* Entries that stand for nothing, and rules' own objects, are learned anew. */
 static bool does_not_fit(void *arg, void *value)
 {
         struct correcting *c = arg;
         struct learned *e = value;
-        uint32_t fs = fs_of(c->after->world, e->fsid);
-        struct match_path path = { .fs = fs };
-        struct mark m = {};
-        struct unwanted u;
-        int r;
+        struct match_path path = { .fs = fs_of(c->after->world, e->fsid) };
+        uint64_t permitted;
 
         if (e->planned)
                 return false;
-        if (e->ignore_mask == 0 || fs == WORLD_NONE || !c->usable[fs] || !c->after->settings->kernel_ignores)
+        if (e->ignore_mask == 0)
                 return true;
         strbuf_reset(&c->l->scratch);
         dirtree_path(e->node, &c->l->scratch);
+        if (strbuf_failed(&c->l->scratch))
+                return true;
         path.path = strbuf_str(&c->l->scratch);
         path.len = c->l->scratch.len;
-        r = e->kind == LEARNED_DIR ? unwanted_in_dir(c->after->matcher, &path, &u)
-                                   : unwanted_of_file(c->after->matcher, &path, &u);
-        if (r < 0 || strbuf_failed(&c->l->scratch))
-                return true;
-        if (e->kind == LEARNED_DIR)
-                plan_ignore_dir(&c->terms[fs], u.events, &m);
-        else if (unwanted_is_named_file(c->after->matcher, &path))
-                plan_ignore_file(&c->terms[fs], u.events, &m);
-        if ((m.ignore_mask & vocab_to_fan(UNWANTED_ALL)) == 0)
+        permitted = learn_permitted(c->after, c->terms, c->usable, e->kind == LEARNED_DIR, &path);
+        if (permitted == 0)
                 return true;
         /* what nobody asks for any more would only cost: it goes, too */
-        if (e->ignore_mask & ~m.ignore_mask)
-                learn_take_off(c->l, e, e->ignore_mask & ~m.ignore_mask);
+        if (e->ignore_mask & ~permitted)
+                learn_take_off(c->l, e, e->ignore_mask & ~permitted);
         return false;
 }
 
@@ -328,13 +336,12 @@ static void enter_planned(struct learn *l, const struct mark *m)
                                             : LEARNED_OBJECT;
         e->mask = m->mask;
         e->ignore_mask = m->ignore_mask;
-        e->placed_usec = l->params.file_usec();
+        e->placed_usec = l->inherited_usec > 0 ? l->inherited_usec : l->params.file_usec();
         e->epoch = UINT64_MAX - EPOCHS_TO_BE_SURE;
 }
 
-void learn_set_generation(struct learn *l, const struct generation *g)
+void learn_set_terms(struct learn *l, const struct generation *g)
 {
-        const struct markset *placed = marks_placed(l->params.marks);
         struct ignore_terms *terms;
         bool *usable;
 
@@ -347,9 +354,17 @@ void learn_set_generation(struct learn *l, const struct generation *g)
         l->terms = terms;
         l->usable = usable;
         l->generation = g;
+}
+
+void learn_set_generation(struct learn *l, const struct generation *g)
+{
+        const struct markset *placed = marks_placed(l->params.marks);
+
+        learn_set_terms(l, g);
         l->paused = false;
         (void)lru_remove_if(l->table, is_planned, NULL);
         for (size_t i = 0; i < placed->n; i++)
                 if (placed->marks[i].object.kind == MARK_INODE)
                         enter_planned(l, &placed->marks[i]);
+        l->inherited_usec = 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
-/* The table of learned marks in two files: learn.c places marks and takes them off, learn_follow.c keeps them
- * true while things move and rules change. */
+/* The table of learned marks in three files: learn.c places marks and takes them off, learn_follow.c keeps them
+ * true while things move and rules change, learn_inherit.c takes over those of a process before. */
 
 #include "dirtree.h"
 #include "learn.h"
@@ -31,6 +31,16 @@ struct learned {
         uint8_t bytes[];
 };
 
+struct astray {
+        struct astray *next;
+        struct handle handle;
+        uint64_t fsid, since_usec;
+        uint32_t fs;
+        bool is_dir;
+        size_t len;
+        char path[];
+};
+
 struct learn {
         struct learn_params params;
         const struct generation *generation;
@@ -42,6 +52,10 @@ struct learn {
         size_t max;
         bool paused; /* the marks are made right for other rules than those in force */
         struct strbuf scratch;
+        struct astray *astray;      /* inherited marks that were taken off */
+        uint64_t inherited_usec;    /* since when those of the first generation may have been placed; 0 = now */
+        bool left_behind;           /* a mark could not be taken off: it may be there still */
+        bool retired;
         int error;
         uint64_t retry_usec;
 };
@@ -63,3 +77,8 @@ bool learn_object_of(const struct learn *l, const struct fan_handle *h, struct m
 int learn_place(struct learn *l, struct learned *e, int fd, const struct mark *m);
 /* Takes these ignored bits, and for a whole mark its mask too, off. */
 void learn_take_off(struct learn *l, struct learned *e, uint64_t bits);
+/* The filesystems of g and what may be ignored on each; g is the generation from now on. */
+void learn_set_terms(struct learn *l, const struct generation *g);
+/* What g's rules permit to ignore of an object of this kind there. */
+uint64_t learn_permitted(const struct generation *g, const struct ignore_terms *terms, const bool *usable, bool is_dir,
+                         const struct match_path *path);

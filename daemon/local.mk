@@ -40,13 +40,15 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/judge.c \
 	%D%/learn.c %D%/learn.h \
 	%D%/learn_follow.c \
+	%D%/learn_inherit.c \
 	%D%/learn_internal.h \
 	%D%/loader.c %D%/loader.h \
 	%D%/keep.c %D%/keep.h \
 	%D%/lane.c %D%/lane.h \
 	%D%/log.c %D%/log.h \
 	%D%/mark_path.c %D%/mark_path.h \
-	%D%/marks.c %D%/marks.h \
+	%D%/marks.c %D%/marks.h %D%/marks_internal.h \
+	%D%/marks_verify.c \
 	%D%/mount_fds.c %D%/mount_fds.h \
 	%D%/mount_monitor.c %D%/mount_monitor.h \
 	%D%/mountinfo.c %D%/mountinfo.h \

@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "marks.h"
+#include "marks_internal.h"
 
 #include <errno.h>
-
-#include "fan_uapi.h"
-#include "strbuf.h"
-
-struct marks {
-        struct marks_params params;
-        struct kernel_abilities kernel;
-        struct fan_group **groups; /* main first; none when params.mark is set */
-        size_t n_groups;
-        struct markset placed;
-        struct mark_failure *failures;
-        size_t n_failures, cap_failures;
-};
 
 /* --- groups --- */
 
@@ -74,7 +61,7 @@ static void close_empty_groups(struct marks *m)
         m->n_groups = kept;
 }
 
-/* Takes the groups over, main first, and takes what they hold for placed. */
+/* Takes the groups over, main first. */
 static int adopt_groups(struct marks *m, struct fan_group *const *groups, size_t n)
 {
         m->groups = calloc(n + 1, sizeof(*m->groups));
@@ -106,6 +93,10 @@ int marks_new(const struct marks_params *params, struct marks **ret)
         if (params->kernel)
                 m->kernel = *params->kernel;
         m->params.kernel = &m->kernel;
+        if (params->found) {
+                m->placed = *params->found;
+                *params->found = MARKSET_NULL;
+        }
         if (params->n_adopted > 0) {
                 r = adopt_groups(m, params->adopted, params->n_adopted);
                 if (r < 0)
@@ -144,7 +135,7 @@ void marks_free(struct marks *m)
 
 /* --- ops --- */
 
-static int call(struct marks *m, const struct mark_op *op)
+int marks_call(struct marks *m, const struct mark_op *op)
 {
         struct fan_group *g;
         int r;
@@ -180,7 +171,7 @@ static void drop_vanished(struct markset *placed, const struct mark_op *op)
 /* One op, and placed as it is afterwards. */
 static int execute(struct marks *m, const struct mark_op *op)
 {
-        int r = call(m, op);
+        int r = marks_call(m, op);
 
         if (is_gone(op, r)) {
                 drop_vanished(&m->placed, op);
@@ -193,7 +184,7 @@ static int execute(struct marks *m, const struct mark_op *op)
                 /* What cannot be noted must not stay in force unknown. */
                 struct mark_op back = mark_op_inverse(op);
 
-                (void)call(m, &back);
+                (void)marks_call(m, &back);
         }
         return r;
 }
@@ -368,114 +359,4 @@ size_t marks_groups(const struct marks *m, struct fan_group *const **ret)
 {
         *ret = m->groups;
         return m->n_groups;
-}
-
-/* --- verification --- */
-
-/* The kernel adds ON_CHILD to the mask of every mark but those of directories. */
-static bool same_mark(const struct mark *placed, const struct mark *actual)
-{
-        uint64_t mask = actual->mask;
-
-        if ((placed->mask & FAN_EVENT_ON_CHILD) == 0)
-                mask &= ~(uint64_t)FAN_EVENT_ON_CHILD;
-        return placed->mask == mask && placed->ignore_mask == actual->ignore_mask &&
-               (actual->ignore_mask == 0 || (placed->ignore_surv == actual->ignore_surv &&
-                                             placed->ignore_new == actual->ignore_new)) &&
-               placed->evictable == actual->evictable;
-}
-
-static void report_mark(struct strbuf *report, const char *what, const struct mark *mark)
-{
-        if (!report)
-                return;
-        strbuf_addf(report, "%s: ", what);
-        mark_print(mark, report);
-        strbuf_addc(report, '\n');
-}
-
-/* All groups' marks as the kernel has them, with the paths we know. */
-static int read_actual(struct marks *m, struct markset *ret)
-{
-        struct markset all = MARKSET_NULL;
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < m->n_groups; i++) {
-                _cleanup_markset_ struct markset one = MARKSET_NULL;
-
-                r = fan_group_read_marks(m->groups[i], &one);
-                for (size_t k = 0; r == 0 && k < one.n; k++) {
-                        const struct mark *actual = &one.marks[k];
-                        const struct mark *known = markset_find(&m->placed, &actual->group, &actual->object);
-                        struct mark mark = *actual;
-
-                        mark.where = known ? known->where : actual->where;
-                        mark.may_hang = known && known->may_hang;
-                        if (known && same_mark(known, actual))
-                                mark.mask = known->mask;
-                        r = markset_append(&all, &mark);
-                }
-        }
-        if (r < 0) {
-                markset_done(&all);
-                return r;
-        }
-        markset_sort(&all);
-        *ret = all;
-        return 0;
-}
-
-/* Takes out of what the kernel has the marks that somebody else here remembers. */
-static int check_others(const struct markset *placed, const struct marks_known *known, struct markset *actual,
-                        struct strbuf *report)
-{
-        size_t kept = 0;
-        int n = 0;
-
-        for (size_t i = 0; i < actual->n; i++) {
-                struct mark *mark = &actual->marks[i];
-                bool ours = markset_find(placed, &mark->group, &mark->object);
-                enum marks_is is = ours || !known ? MARKS_NOT_OURS : known->check(known->userdata, mark);
-
-                if (!ours && is != MARKS_AS_KNOWN) {
-                        n++;
-                        report_mark(report, is == MARKS_REPAIRED ? "changed" : "not ours", mark);
-                }
-                if (ours || is == MARKS_NOT_OURS)
-                        actual->marks[kept++] = *mark;
-                else
-                        free(mark->where);
-        }
-        actual->n = kept;
-        return n;
-}
-
-int marks_verify(struct marks *m, const struct marks_known *known, struct strbuf *report)
-{
-        _cleanup_markset_ struct markset actual = MARKSET_NULL;
-        struct markset old;
-        int r, n = 0;
-
-        if (m->params.mark)
-                return 0;
-        r = read_actual(m, &actual);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < m->placed.n; i++) {
-                const struct mark *placed = &m->placed.marks[i];
-                const struct mark *real = markset_find(&actual, &placed->group, &placed->object);
-
-                if (real && same_mark(placed, real))
-                        continue;
-                /* our inode marks pin the inode: it was deleted, and its mark with it */
-                if (!real && placed->object.kind == MARK_INODE)
-                        continue;
-                n++;
-                report_mark(report, real ? "changed" : "gone", real ? real : placed);
-        }
-        n += check_others(&m->placed, known, &actual, report);
-        old = m->placed;
-        m->placed = actual;
-        actual = old;
-        return n;
 }

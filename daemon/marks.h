@@ -18,9 +18,11 @@ struct marks_params {
         bool queue_unlimited;                  /* for groups that are opened from now on */
         /* tests: every call goes here and no group is opened; NULL = the kernel */
         mark_function mark;
-        /* groups of a process before (taken over, also on failure): their marks are placed */
+        /* groups of a process before (taken over, also on failure), and what was found placed in
+         * them, which becomes empty */
         struct fan_group **adopted;
         size_t n_adopted;
+        struct markset *found;
         /* a group was opened, or is about to be closed; may be NULL */
         void (*group_changed)(void *userdata, struct fan_group *g, bool opened);
         void *userdata;
@@ -69,13 +71,19 @@ const struct mark_failure *marks_failures(const struct marks *m, size_t *ret_n);
 size_t marks_groups(const struct marks *m, struct fan_group *const **ret);
 
 /*
- * Compares placed with the groups' fdinfo and corrects placed to what the kernel
- * has.  Marks that vanished or differ are appended as text to report (may be
- * NULL).  Returns the number of differences, or a negative errno.
+ * Compares placed with what the kernel has and corrects placed to it.  Marks that vanished or
+ * differ are appended as text to report (may be NULL).  Where evictable marks forbid to read
+ * the main group's fdinfo, its placed marks are asked for one by one: one that is gone is a
+ * difference; bits that came or went are put right at once, and nobody can say that they
+ * were.  Returns the number of differences, or a negative errno.
  */
 struct marks_known { /* marks beside the placed ones: what is known is no difference, or is a repaired one */
         enum marks_is { MARKS_NOT_OURS, MARKS_AS_KNOWN, MARKS_REPAIRED } (*check)(void *userdata,
                                                                                   const struct mark *actual);
+        bool evictable; /* there may be some in the main group */
         void *userdata;
 };
 int marks_verify(struct marks *m, const struct marks_known *known, struct strbuf *report);
+/* Takes out of placed the ignore marks that were found and may have been placed when events came:
+ * evictable ones, and those that are not wanted. */
+void marks_take_learned(struct marks *m, const struct markset *wanted, struct markset *ret);

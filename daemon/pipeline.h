@@ -62,6 +62,12 @@ int pipeline_dispatch(struct pipeline *p, struct fan_group *g);
 /* Judges what a process before read into the spool and did not get to.  Call it once, with
  * the generation of that process in force.  Returns how many events there were. */
 size_t pipeline_replay(struct pipeline *p);
+/* On the clock of file times: what a process before left unjudged was not queued before that; 0: nothing is
+ * known of one.  Until the first window is read. */
+uint64_t pipeline_watched_usec(const struct pipeline *p);
+/* After the replay: looks into what was moved out of its ignored place while nobody ran (learn_inherit()).
+ * g is the main group, whose queue may tell of the same. */
+void pipeline_look_into_moved(struct pipeline *p, struct fan_group *g);
 /* A scan found that any of these may have happened to it; says nothing where no rule wants that. */
 void pipeline_found(struct pipeline *p, const char *path, uint32_t events, const struct object *object);
 /*

@@ -85,12 +85,58 @@ static enum marks_is check_learned(void *userdata, const struct mark *actual)
 
 int reload_verify(struct street *s, struct strbuf *report)
 {
-        const struct marks_known known = { .check = check_learned, .userdata = s };
+        const struct marks_known known = {
+                .check = check_learned, .evictable = s->learn && learn_evictable(s->learn), .userdata = s
+        };
         int n = marks_verify(s->marks, s->learn ? &known : NULL, report);
 
         if (n > 0)
                 s->counters.marks_repaired += (uint64_t)n;
         return n;
+}
+
+/* What we believe: of marks that were evicted meanwhile nobody knows. */
+static int add_believed(const struct street *s, struct markset *ret)
+{
+        static const struct group_key main_group = { .kind = GROUP_MAIN };
+        const struct markset *placed = marks_placed(s->marks);
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < placed->n; i++)
+                if (group_key_compare(&placed->marks[i].group, &main_group) == 0)
+                        r = markset_append(ret, &placed->marks[i]);
+        if (r == 0 && s->until)
+                r = until_list(s->until, ret);
+        return r == 0 ? learn_list(s->learn, ret) : r;
+}
+
+static int add_shown(struct fan_group *g, struct markset *ret)
+{
+        _cleanup_markset_ struct markset shown = MARKSET_NULL;
+        int r = fan_group_read_marks(g, &shown);
+
+        for (size_t i = 0; r == 0 && i < shown.n; i++)
+                r = markset_append(ret, &shown.marks[i]);
+        return r;
+}
+
+int reload_list_marks(const struct street *s, struct markset *ret)
+{
+        _cleanup_markset_ struct markset all = MARKSET_NULL;
+        struct fan_group *const *groups;
+        size_t n = marks_groups(s->marks, &groups);
+        bool believed = s->learn && learn_evictable(s->learn);
+        int r = believed ? add_believed(s, &all) : 0;
+
+        for (size_t i = 0; r == 0 && i < n; i++)
+                if (!believed || fan_group_key(groups[i])->kind != GROUP_MAIN)
+                        r = add_shown(groups[i], &all);
+        if (r < 0)
+                return r;
+        markset_sort(&all);
+        *ret = all;
+        all = MARKSET_NULL;
+        return 0;
 }
 
 int reload_repair(struct street *s, const struct generation *g)
@@ -105,6 +151,18 @@ int reload_repair(struct street *s, const struct generation *g)
         return r;
 }
 
+/* Of groups that were taken over, before anything else: what their process had learned. */
+static void inherit_learned(struct street *s, const struct generation *first)
+{
+        _cleanup_markset_ struct markset found = MARKSET_NULL;
+
+        if (!s->learn)
+                return;
+        marks_take_learned(s->marks, &first->plan->wanted, &found);
+        if (found.n > 0)
+                learn_inherit(s->learn, first, &found, pipeline_watched_usec(s->pipeline));
+}
+
 int reload_apply(struct street *s, const struct generation *before, const struct generation *after,
                  struct reload_result *ret)
 {
@@ -115,12 +173,12 @@ int reload_apply(struct street *s, const struct generation *before, const struct
         if (before)
                 (void)reload_verify(s, NULL);
         else
-                (void)marks_verify(s->marks, NULL, NULL); /* groups that were taken over: all is new to us */
+                inherit_learned(s, after);
         marks_name(s->marks, &after->plan->wanted);
         reload_compare(s, after, &result);
         _cleanup_markdiff_ struct markdiff diff = {};
         int r = markdiff_build(marks_placed(s->marks), &after->plan->wanted, &diff);
-        if (r == 0 && s->learn)
+        if (r == 0 && s->learn && before)
                 learn_correct(s->learn, after);
         if (r == 0)
                 r = marks_widen(s->marks, &diff);

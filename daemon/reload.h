@@ -18,6 +18,10 @@ struct reload_result {
  * marks_verify(). */
 int reload_verify(struct street *s, struct strbuf *report);
 
+/* All marks, for people: as the kernel shows them, those of a group with evictable marks as we believe.
+ * 0 or a negative errno. */
+int reload_list_marks(const struct street *s, struct markset *ret);
+
 /* Places what a verification found missing.  Returns 0 or a negative errno. */
 int reload_repair(struct street *s, const struct generation *g);
 

@@ -457,15 +457,16 @@ struct way {
         int fd;
         size_t prefix;
         const char *root;
+        int flags; /* for the object */
 };
 
-static int dir_below(struct resolver *r, const struct way *way, const struct fan_handle *h, struct strbuf *out)
+static int path_below(struct resolver *r, const struct way *way, const struct fan_handle *h, struct strbuf *out)
 {
         size_t len;
 
         if (way->fd < 0)
                 return way->fd;
-        _cleanup_close_ int fd = open_handle(way->fd, h, O_DIRECTORY);
+        _cleanup_close_ int fd = open_handle(way->fd, h, way->flags);
         if (fd < 0)
                 return fd;
 
@@ -480,25 +481,27 @@ static int dir_below(struct resolver *r, const struct way *way, const struct fan
         return strbuf_failed(out) ? -ENOMEM : 0;
 }
 
-static int dir_through(struct resolver *r, uint32_t index, const struct fan_handle *h, struct strbuf *out)
+static int path_through(struct resolver *r, uint32_t index, const struct fan_handle *h, int flags,
+                        struct strbuf *out)
 {
-        struct way way = { .root = r->world->mounts[index].root };
+        struct way way = { .root = r->world->mounts[index].root, .flags = flags };
 
         way.fd = mount_fds_get(r->mounts, index, &way.prefix);
-        return dir_below(r, &way, h, out);
+        return path_below(r, &way, h, out);
 }
 
 /* Outside of what PID 1 has mounted: somebody else has, or nothing could have changed there. */
-static int dir_elsewhere(struct resolver *r, uint32_t fs, const struct fan_handle *h, struct strbuf *out)
+static int path_elsewhere(struct resolver *r, uint32_t fs, const struct fan_handle *h, int flags,
+                          struct strbuf *out)
 {
-        struct way way = { .root = "/" };
+        struct way way = { .root = "/", .flags = flags };
 
         way.fd = mount_fds_get_whole(r->mounts, fs, &way.prefix);
-        return dir_below(r, &way, h, out);
+        return path_below(r, &way, h, out);
 }
 
 /* The canonical mount first; where it shows only a part, or is gone, the others. */
-static int dir_from_kernel(struct resolver *r, const struct fan_handle *h, struct strbuf *out)
+static int path_from_kernel(struct resolver *r, const struct fan_handle *h, int flags, struct strbuf *out)
 {
         uint32_t fs = resolver_fs(r, h->fsid), tried = 0;
 
@@ -509,7 +512,7 @@ static int dir_from_kernel(struct resolver *r, const struct fan_handle *h, struc
         if (slow)
                 return slow->lane ? lane_dir(slow->lane, h, out) : -ETIMEDOUT;
         uint32_t canonical = r->world->fs[fs].canonical_mount;
-        int e = dir_through(r, canonical, h, out);
+        int e = path_through(r, canonical, h, flags, out);
 
         for (uint32_t i = 0; (e == -EXDEV || e == -ENOENT) && i < r->world->n_mounts; i++) {
                 const struct world_mount *m = &r->world->mounts[i];
@@ -519,14 +522,14 @@ static int dir_from_kernel(struct resolver *r, const struct fan_handle *h, struc
                 if (++tried > MAX_MOUNTS_TRIED)
                         break;
 
-                int other = dir_through(r, i, h, out);
+                int other = path_through(r, i, h, flags, out);
                 if (other != -ENOENT)
                         e = other;
         }
         if (e != -EXDEV)
                 return e;
 
-        int elsewhere = dir_elsewhere(r, fs, h, out);
+        int elsewhere = path_elsewhere(r, fs, h, flags, out);
         return elsewhere == -ENOENT ? e : elsewhere;
 }
 
@@ -544,7 +547,7 @@ int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf
         }
 
         strbuf_reset(&r->scratch);
-        int e = dir_from_kernel(r, dir, &r->scratch);
+        int e = path_from_kernel(r, dir, O_DIRECTORY, &r->scratch);
         if (e < 0) {
                 r->counters->paths_failed++;
                 r->counters->paths_timed_out += e == -ETIMEDOUT;
@@ -554,6 +557,14 @@ int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf
         remember(r, dir, r->scratch.data, r->scratch.len);
         strbuf_add(ret, r->scratch.data, r->scratch.len);
         return strbuf_failed(ret) ? -ENOMEM : 0;
+}
+
+int resolver_file(struct resolver *r, const struct fan_handle *file, struct strbuf *ret)
+{
+        uint32_t fs = fan_handle_given(file) ? resolver_fs(r, file->fsid) : WORLD_NONE;
+
+        /* the lanes of what may hang know directories alone */
+        return fs == WORLD_NONE || slow_of(r, fs) ? -ENOENT : path_from_kernel(r, file, 0, ret);
 }
 
 /* Any mount of the filesystem will do: only a path is cut by a mount's root. */

@@ -41,6 +41,9 @@ uint32_t resolver_fs(const struct resolver *r, uint64_t fsid);
  * (the filesystem hangs); other negative errno.
  */
 int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf *ret);
+/* The same of a file, as far as the kernel has its name in memory: it never looks for one.  -EXDEV when it
+ * has none. */
+int resolver_file(struct resolver *r, const struct fan_handle *file, struct strbuf *ret);
 /* A descriptor (O_PATH) of the object behind a handle, to close; flags as O_DIRECTORY.  -ESTALE when it is
  * gone, -ETIMEDOUT on a filesystem that may hang; other negative errno. */
 int resolver_open(struct resolver *r, const struct fan_handle *object, int flags);

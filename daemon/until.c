@@ -333,6 +333,27 @@ bool until_knows(const struct until *u, const struct mark *actual)
         return false;
 }
 
+int until_list(const struct until *u, struct markset *ret)
+{
+        int r = 0;
+
+        for (const struct armed *a = u->armed; r == 0 && a; a = a->next) {
+                const bool placed = a->state == UNTIL_PLACED;
+                const struct mark m = {
+                        .object = a->object,
+                        .mask = a->asks_close ? FAN_CLOSE_WRITE : 0,
+                        .ignore_mask = placed ? a->bits : 0,
+                        .ignore_new = placed && u->generation->world->kernel.ignore,
+                        .where = a->path,
+                };
+
+                if ((m.mask | m.ignore_mask) != 0)
+                        r = markset_append(ret, &m);
+        }
+        markset_sort(ret);
+        return r;
+}
+
 const char *until_where(const struct until *u, const struct mark *actual)
 {
         for (const struct armed *a = u->armed; a; a = a->next)

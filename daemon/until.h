@@ -49,6 +49,8 @@ until_state_name(enum until_state s); /* "in userspace", "in the kernel", "pendi
 
 /* Is this mark one of ours?  Its ignore mask may be cleared already. */
 bool until_knows(const struct until *u, const struct mark *actual);
+/* Adds copies of these marks, as they were placed.  0 or -ENOMEM. */
+int until_list(const struct until *u, struct markset *ret);
 /* The path of the ignore that this mark is for; NULL: it is not one of ours. */
 const char *until_where(const struct until *u, const struct mark *actual);
 size_t until_count(const struct until *u);

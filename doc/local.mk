@@ -4,4 +4,5 @@ EXTRA_DIST += \
 	%D%/BENCHMARKS.md \
 	%D%/decisions/0001-first-version.md \
 	%D%/decisions/0002-who-did-it.md \
+	%D%/decisions/0003-a-crash-and-the-marks.md \
 	%D%/decisions/0006-mounts-and-coverage.md

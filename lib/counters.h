@@ -41,6 +41,7 @@
         X(actors_gone, "processes gone before they could be read")             \
         X(marks_failed, "fanotify_mark calls that failed")                     \
         X(ignores_learned, "ignore marks placed when a first unwanted event came") \
+        X(ignores_inherited, "ignore marks taken over from a process that was killed") \
         X(ignores_renewed, "ignore marks placed again: the kernel had dropped them") \
         X(ignores_taken_off, "ignore marks taken off: moved, linked, or wanted now") \
         X(ignores_failed, "ignore marks the kernel refused")                   \

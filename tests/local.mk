@@ -69,8 +69,10 @@ daemon_unit_tests = \
 	%D%/unit/test-explain-kernel \
 	%D%/unit/test-fan-group \
 	%D%/unit/test-ignores \
+	%D%/unit/test-ignores-crash \
 	%D%/unit/test-ignores-random \
 	%D%/unit/test-lane \
+	%D%/unit/test-marks-verify \
 	%D%/unit/test-mount-monitor \
 	%D%/unit/test-mountinfo \
 	%D%/unit/test-pipeline \
@@ -117,6 +119,10 @@ tests_unit_test_explain_kernel_SOURCES = \
 	%D%/unit/test-explain-kernel.c $(ignore_fixture) $(ignore_random)
 tests_unit_test_explain_kernel_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_ignores_crash_SOURCES = %D%/unit/test-ignores-crash.c $(ignore_fixture)
+tests_unit_test_ignores_crash_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_marks_verify_SOURCES = %D%/unit/test-marks-verify.c $(ignore_fixture)
+tests_unit_test_marks_verify_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_random_SOURCES = %D%/unit/test-ignores-random.c $(ignore_fixture) $(ignore_random)
 tests_unit_test_ignores_random_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_reporter_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

@@ -15,19 +15,42 @@
 
 #include <cmocka.h>
 
+#include "spool.h"
 #include "strbuf.h"
 #include "world_collect.h"
 
 #define IMAGES "/media"
+#define SPOOL_BYTES (1024u * 1024u)
 
+static struct spool *spool; /* of the street, to look into at each record */
+static struct spool_window seen[SPOOL_WINDOWS];
+static bool went_back;
 static char **lines;
 static size_t n_lines, cap_lines;
 
 /* ---- the reporter that records ---- */
 
+/* With a record its event is done: what was done stays so. */
+static void look_at_windows(void)
+{
+        for (unsigned i = 0; spool && i < SPOOL_WINDOWS; i++) {
+                const struct spool_window *w = &spool_state(spool)->windows[i];
+
+                went_back |= w->order == seen[i].order && w->done < seen[i].done;
+                seen[i] = *w;
+        }
+}
+
+bool ignore_went_back(void)
+{
+        return went_back;
+}
+
 void reporter_event(struct reporter *r, const struct event *e, const struct match_hits *hits)
 {
         struct strbuf out = STRBUF_NULL;
+
+        look_at_windows();
 
         for (uint32_t i = 0; i < EV_N_NAMES; i++)
                 if (e->events & (1u << i))
@@ -193,13 +216,22 @@ void ignore_load(struct ignore_street *s, const char *rules)
         generation_free(before);
 }
 
-static void open_street(struct ignore_street *s, const char *rules)
+static void open_street(struct ignore_street *s, const char *rules, struct fan_group *adopted,
+                        struct markset *found)
 {
         struct street *t = &s->street;
         struct generation *g = build(s, rules);
 
         ignore_clear();
-        const struct marks_params marks = { .kernel = &g->world->kernel, .queue_unlimited = true };
+        spool = s->spool;
+        memset(seen, 0, sizeof(seen));
+        const struct marks_params marks = {
+                .kernel = &g->world->kernel,
+                .queue_unlimited = true,
+                .adopted = &adopted,
+                .n_adopted = adopted ? 1 : 0,
+                .found = found,
+        };
         assert_int_equal(marks_new(&marks, &t->marks), 0);
         assert_int_equal(names_new(&t->names), 0);
         assert_int_equal(resolver_new(&t->counters, 8192, &t->resolver), 0);
@@ -227,6 +259,7 @@ static void open_street(struct ignore_street *s, const char *rules)
                 .names = t->names,
                 .learn = t->learn,
                 .until = t->until,
+                .spool = s->spool,
                 .realtime_usec = realtime_usec,
                 .world_changed = world_changed,
                 .userdata = s,
@@ -239,13 +272,54 @@ static void open_street(struct ignore_street *s, const char *rules)
 void ignore_open(struct ignore_street *s, const char *rules, bool kernel_ignores)
 {
         *s = (struct ignore_street){ .kernel_ignores = kernel_ignores };
-        open_street(s, rules);
+        open_street(s, rules, NULL, NULL);
+}
+
+void ignore_open_kept(struct ignore_street *s, const char *rules)
+{
+        *s = (struct ignore_street){
+                .kernel_ignores = true,
+                .area_size = spool_area_size(SPOOL_BYTES, PIPELINE_WINDOW_BYTES),
+        };
+        s->area = aligned_alloc(64, (s->area_size + 63) / 64 * 64);
+        assert_non_null(s->area);
+        spool_format(s->area, SPOOL_BYTES, PIPELINE_WINDOW_BYTES, "");
+        assert_int_equal(spool_attach(s->area, s->area_size, &s->spool), 0);
+        open_street(s, rules, NULL, NULL);
+}
+
+void ignore_kill(struct ignore_street *s)
+{
+        struct fan_group *const *groups;
+
+        assert_true(marks_groups(s->street.marks, &groups) >= 1);
+        s->left_fd = fcntl(fan_group_fd(groups[0]), F_DUPFD_CLOEXEC, 3);
+        assert_true(s->left_fd >= 0);
+        ignore_close(s);
+        s->street = (struct street){};
+        s->generation = NULL;
+}
+
+void ignore_start_again(struct ignore_street *s, const char *rules)
+{
+        static const struct group_key main_group = { .kind = GROUP_MAIN };
+        struct markset found = MARKSET_NULL;
+        struct fan_group *const *groups, *group;
+        unsigned flags;
+
+        assert_int_equal(fan_group_adopt(&main_group, s->left_fd, &flags, &found, &group), 0);
+        assert_int_equal(spool_attach(s->area, s->area_size, &s->spool), 0);
+        open_street(s, rules, group, &found);
+        assert_int_equal(found.n, 0);
+        (void)pipeline_replay(s->street.pipeline);
+        assert_int_equal(marks_groups(s->street.marks, &groups), 1);
+        pipeline_look_into_moved(s->street.pipeline, groups[0]);
 }
 
 void ignore_open_legacy(struct ignore_street *s, const char *rules)
 {
         *s = (struct ignore_street){ .kernel_ignores = true, .legacy = true };
-        open_street(s, rules);
+        open_street(s, rules, NULL, NULL);
 }
 
 void ignore_close(struct ignore_street *s)
@@ -260,6 +334,8 @@ void ignore_close(struct ignore_street *s)
         names_free(t->names);
         marks_free(t->marks);
         generation_free(s->generation);
+        spool_free(s->spool);
+        spool = s->spool = NULL;
 }
 
 void ignore_run(struct ignore_street *s)

@@ -16,6 +16,11 @@ struct ignore_street {
         struct generation *generation;
         bool kernel_ignores, legacy;
         size_t world_changes;
+        /* what outlives a process */
+        void *area;
+        size_t area_size;
+        struct spool *spool;
+        int left_fd;
 };
 
 /* Enters the namespace; a sentence on why not, or NULL. */
@@ -27,6 +32,12 @@ void ignore_unmount(void);
 void ignore_open(struct ignore_street *s, const char *rules, bool kernel_ignores);
 /* The same without FAN_MARK_IGNORE and FAN_MARK_EVICTABLE. */
 void ignore_open_legacy(struct ignore_street *s, const char *rules);
+/* With a spool, whose area (to free) outlives it. */
+void ignore_open_kept(struct ignore_street *s, const char *rules);
+/* The process is no more: its group and its spool are what is left. */
+void ignore_kill(struct ignore_street *s);
+/* The next one, to the point where it begins to read. */
+void ignore_start_again(struct ignore_street *s, const char *rules);
 void ignore_load(struct ignore_street *s, const char *rules);
 void ignore_close(struct ignore_street *s);
 /* Dispatches until the queue is empty. */
@@ -37,6 +48,8 @@ const char *ignore_lines(void);
 size_t ignore_n_lines(void);
 const char *ignore_line(size_t i);
 void ignore_clear(void);
+/* A record was made with which less of its window was done than with one before. */
+bool ignore_went_back(void);
 
 /* The marks of the main group as the kernel has them, inode marks only, sorted: one line each. */
 size_t ignore_kernel_marks(struct ignore_street *s, struct markset *ret);
