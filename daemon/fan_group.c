@@ -244,6 +244,9 @@ int fan_group_adopt(const struct group_key *key, int fd, unsigned *ret_flags, st
         }
         *g = (struct fan_group){ .key = *key, .fd = fd };
 
+        /* whatever it is, nobody waits in read(2) */
+        if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+                return -errno;
         int r = read_whole_fdinfo(g, &info);
         if (r < 0)
                 return r;

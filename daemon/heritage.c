@@ -40,8 +40,11 @@ static int open_group(struct heritage *h, const struct group_key *key, int fd)
         if (r < 0)
                 return r;
         h->groups[h->n_groups++] = g;
-        if (key->kind == GROUP_MAIN)
+        h->found.groups = true;
+        if (key->kind == GROUP_MAIN) {
+                h->found.main_group = true;
                 h->main_flags = flags;
+        }
         return add_marks(h, &marks);
 }
 
@@ -55,11 +58,20 @@ static int open_groups(struct heritage *h)
 
                 if (r == -ENOMEM)
                         return r;
-                if (r < 0)
+                if (r < 0) {
                         log_message(LOG_WARNING, "a stored fanotify group cannot be used: %s", strerror(-r));
+                        h->found.group_fault = "a fanotify group of the process before cannot be used";
+                }
         }
         markset_sort(&h->marks);
         return 0;
+}
+
+void heritage_refuse_rules(struct heritage *h, const char *reason)
+{
+        log_message(LOG_WARNING, "the stored rules cannot be used: %s", reason);
+        h->found.rules_fault =
+                        "the rules of the process before cannot be used: what waited is judged by those of the files";
 }
 
 static int open_rules(struct heritage *h)
@@ -73,7 +85,7 @@ static int open_rules(struct heritage *h)
         if (r == 0)
                 h->texts = STEAL(t);
         else if (r != -ENOENT)
-                log_message(LOG_WARNING, "the stored rules cannot be used: %s", strerror(-r));
+                heritage_refuse_rules(h, strerror(-r));
         return r == -ENOMEM ? r : 0;
 }
 
@@ -142,27 +154,26 @@ static bool read_life(struct life *ret, bool *ret_same_boot)
         return true;
 }
 
-static void note_absence(struct daemon *d, const char *fault)
+static void note_gaps(struct daemon *d, struct inheritance *found)
 {
+        struct inheritance_gap gaps[INHERITANCE_MAX_GAPS];
         struct life life;
         bool same_boot = true;
-        bool known = d->runtime && read_life(&life, &same_boot);
 
-        if (!known && !fault)
-                return; /* the very first start */
-        const struct gap_note gap = {
-                .kind = fault       ? "store"
-                        : same_boot ? "absent"
-                                    : "boot",
-                .reason = fault       ? fault
-                          : same_boot ? "fawatchd was not running"
-                                      : "the machine was started, and fawatchd was not running before",
-                .from_usec = known ? life.realtime_usec : 0,
-                .until_usec = daemon_realtime_usec(),
-                .last_stream = known && !streq(life.stream, d->stream) ? life.stream : NULL,
-                .last_seq = known ? life.seq : 0,
-        };
-        gaps_note(d, &gap);
+        found->life = d->runtime && read_life(&life, &same_boot);
+        found->same_boot = same_boot;
+        size_t n = inheritance_gaps(found, gaps);
+        for (size_t i = 0; i < n; i++) {
+                const struct gap_note gap = {
+                        .kind = gaps[i].kind,
+                        .reason = gaps[i].reason,
+                        .from_usec = found->life ? life.realtime_usec : 0,
+                        .until_usec = daemon_realtime_usec(),
+                        .last_stream = found->life && !streq(life.stream, d->stream) ? life.stream : NULL,
+                        .last_seq = found->life ? life.seq : 0,
+                };
+                gaps_note(d, &gap);
+        }
 }
 
 /* What only the process before knew, and had counted. */
@@ -188,35 +199,36 @@ static void note_untold(struct daemon *d, struct spool_state *kept, uint64_t fro
         gaps_note(d, &gap);
 }
 
+static void replay(struct daemon *d)
+{
+        struct spool_state *kept = spool_state(d->heritage.spool.spool);
+        uint64_t from = MAX_OF(kept->windows[0].read_usec, kept->windows[1].read_usec);
+
+        pipeline_set_predecessor(d->street.pipeline, (int32_t)kept->pid);
+        size_t n = pipeline_replay(d->street.pipeline);
+        if (n > 0)
+                log_message(LOG_NOTICE, "%zu events that the process before had read are judged now", n);
+        note_untold(d, kept, from);
+}
+
 void heritage_take(struct daemon *d)
 {
         struct heritage *h = &d->heritage;
-        struct spool_state *kept = h->spool.spool ? spool_state(h->spool.spool) : NULL;
-
-        if (heritage_goes_on(h) && h->spool.found) {
-                uint64_t from = MAX_OF(kept->windows[0].read_usec, kept->windows[1].read_usec);
-
-                pipeline_set_predecessor(d->street.pipeline, (int32_t)kept->pid);
-                size_t n = pipeline_replay(d->street.pipeline);
-                if (n > 0)
-                        log_message(LOG_NOTICE, "%zu events that the process before had read are judged now",
-                                    n);
-                note_untold(d, kept, from);
-        } else if (heritage_goes_on(h)) {
-                note_absence(d,
-                             h->spool.fault ? h->spool.fault : "the spool of the process before is missing");
-        } else if (h->spool.found || h->n_groups > 0) {
-                note_absence(d, "the fanotify group of the process before is missing");
-        } else {
-                note_absence(d, h->spool.fault);
-        }
         struct fan_group *const *groups;
+
+        h->found.spool = h->spool.found;
+        h->found.spool_fault = h->spool.fault;
+        h->found.rules = d->texts->from == RULES_KEPT;
+        if (h->found.main_group && h->found.spool)
+                replay(d);
+        note_gaps(d, &h->found);
+        h->taken = true;
         if (marks_groups(d->street.marks, &groups) > 0)
                 pipeline_look_into_moved(d->street.pipeline, groups[0]);
         if (h->store)
                 store_forget_rest(h->store);
-        if (kept) {
-                kept->pid = getpid();
+        if (h->spool.spool) {
+                spool_state(h->spool.spool)->pid = getpid();
                 spool_commit(h->spool.spool);
         }
 }
@@ -317,6 +329,8 @@ void heritage_group_changed(void *userdata, struct fan_group *g, bool opened)
 
         if (!d->heritage.store)
                 return;
+        if (opened && fan_group_key(g)->kind == GROUP_MOUNT && !d->heritage.taken)
+                d->heritage.found.new_group = true;
         if (opened)
                 store_put_group(d->heritage.store, g);
         else

@@ -6,6 +6,7 @@
  * missing of it, which is a gap.
  */
 
+#include "inheritance.h"
 #include "keep.h"
 #include "life.h"
 
@@ -19,6 +20,8 @@ struct heritage {
         struct fan_group *groups[HERITAGE_MAX_GROUPS]; /* until marks take them over */
         size_t n_groups;
         struct markset marks;       /* in them, until marks take them over */
+        struct inheritance found;
+        bool taken;                 /* what is missing was recorded */
         unsigned main_flags;        /* what the main group was made with; 0 = there was none */
         struct kept_spool spool;
         struct build_texts *texts;  /* of its rules; NULL: not found */
@@ -30,7 +33,9 @@ struct heritage {
 int heritage_open(struct daemon *d);
 void heritage_done(struct heritage *h);
 /* There was a process before, whose queue goes on in ours. */
-static inline bool heritage_goes_on(const struct heritage *h) { return h->main_flags != 0; }
+static inline bool heritage_goes_on(const struct heritage *h) { return h->found.main_group; }
+/* The rules that were found are no good. */
+void heritage_refuse_rules(struct heritage *h, const char *reason);
 
 /* The spool and the number of the stream, once the settings are known.  0 or -ENOMEM. */
 int heritage_open_spool(struct daemon *d);

@@ -90,6 +90,10 @@ static int open_spool(int fd, struct spool **ret, void **ret_area, size_t *ret_s
 
         if (seals < 0 || (seals & SPOOL_SEALS) != SPOOL_SEALS || fstat(fd, &st) < 0 || st.st_size <= 0)
                 return -EBADMSG;
+        if (is_too_much((size_t)st.st_size))
+                return -EFBIG;
+        if ((uint64_t)st.st_blocks * 512 < (uint64_t)st.st_size) /* a hole is a page that may not be had */
+                return -EBADMSG;
         int r = map(fd, (size_t)st.st_size, &area);
         if (r < 0)
                 return r;
@@ -110,6 +114,8 @@ static const char *fault_of(int error)
                 return "the spool of the process before is another version's";
         case -EBADMSG:
                 return "the spool of the process before is damaged";
+        case -EFBIG:
+                return "the spool of the process before is larger than a quarter of the memory";
         default:
                 return "the spool of the process before could not be opened";
         }

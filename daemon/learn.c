@@ -281,7 +281,8 @@ static void renew(struct learn *l, struct learned *e, uint64_t events, uint64_t 
 
 bool learn_allowed(const struct learn *l, uint32_t fs)
 {
-        return fs != WORLD_NONE && !l->paused && !l->retired && l->generation->settings->kernel_ignores && l->usable[fs];
+        return fs != WORLD_NONE && !l->paused && !l->retired && l->generation->settings->kernel_ignores &&
+               l->usable[fs];
 }
 
 static void learn(struct learn *l, struct learned *e, const struct mark *m, uint64_t epoch)

@@ -137,6 +137,7 @@ static bool first_from_heritage(struct daemon *d)
                 keep_result(d, &result);
         } else {
                 log_diag(&result.diag);
+                heritage_refuse_rules(&d->heritage, "they do not parse");
         }
         build_result_done(&result);
         return good;

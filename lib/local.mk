@@ -27,6 +27,7 @@ lib_libcore_a_SOURCES = \
 	%D%/fdinfo.c %D%/fdinfo.h \
 	%D%/generation.c %D%/generation.h \
 	%D%/hash.c %D%/hash.h \
+	%D%/inheritance.c %D%/inheritance.h \
 	%D%/interest.h \
 	%D%/interest_deliver.c \
 	%D%/interest_mark.c \

@@ -29,6 +29,7 @@ core_unit_tests = \
 	%D%/unit/test-explain \
 	%D%/unit/test-fdinfo \
 	%D%/unit/test-generation \
+	%D%/unit/test-inheritance \
 	%D%/unit/test-interest \
 	%D%/unit/test-interest-deliver \
 	%D%/unit/test-life \
@@ -76,6 +77,7 @@ daemon_unit_tests = \
 	%D%/unit/test-mount-monitor \
 	%D%/unit/test-mountinfo \
 	%D%/unit/test-pipeline \
+	%D%/unit/test-replay \
 	%D%/unit/test-reporter \
 	%D%/unit/test-resolve \
 	%D%/unit/test-sink-journal \
@@ -123,6 +125,8 @@ tests_unit_test_ignores_crash_SOURCES = %D%/unit/test-ignores-crash.c $(ignore_f
 tests_unit_test_ignores_crash_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_marks_verify_SOURCES = %D%/unit/test-marks-verify.c $(ignore_fixture)
 tests_unit_test_marks_verify_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_replay_SOURCES = %D%/unit/test-replay.c $(ignore_fixture)
+tests_unit_test_replay_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_random_SOURCES = %D%/unit/test-ignores-random.c $(ignore_fixture) $(ignore_random)
 tests_unit_test_ignores_random_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_reporter_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

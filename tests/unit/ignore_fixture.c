@@ -26,6 +26,7 @@ static struct spool *spool; /* of the street, to look into at each record */
 static struct spool_window seen[SPOOL_WINDOWS];
 static bool went_back;
 static char **lines;
+static struct ignore_who last_who;
 static size_t n_lines, cap_lines;
 
 /* ---- the reporter that records ---- */
@@ -71,6 +72,12 @@ void reporter_event(struct reporter *r, const struct event *e, const struct matc
                 lines = reallocarray(lines, cap_lines, sizeof(*lines));
         }
         lines[n_lines++] = strbuf_steal(&out);
+        last_who = (struct ignore_who){ .attribution = e->attribution, .pid = e->actor->pid };
+}
+
+const struct ignore_who *ignore_last_who(void)
+{
+        return &last_who;
 }
 
 void reporter_note(struct reporter *r, enum record_kind kind, int priority, const char *const *fields,

@@ -48,6 +48,12 @@ const char *ignore_lines(void);
 size_t ignore_n_lines(void);
 const char *ignore_line(size_t i);
 void ignore_clear(void);
+/* Who did what was recorded last. */
+struct ignore_who {
+        enum attribution attribution;
+        int32_t pid; /* 0: not known */
+};
+const struct ignore_who *ignore_last_who(void);
 /* A record was made with which less of its window was done than with one before. */
 bool ignore_went_back(void);
 

@@ -93,6 +93,9 @@ static const struct scene scenes[] = {
         { "a file that was learned: replaced, and moved away", ": > /mnt/f", WATCH IGNORE_FILE,
           "rm /mnt/f; echo x > /mnt/f; (echo y > /mnt/f); :", "mv /mnt/f /mnt/g; echo y > /mnt/g", NULL,
           "echo z > /mnt/g", "rename /mnt/g <- /mnt/f\nchanged /mnt/g scan\nmodify /mnt/g\n", 0, 0, false },
+        { "the mark of a file rule, to which the kernel added a flag", "mkdir /mnt/d; echo > /mnt/f",
+          "watch: { f: { path = \"/mnt/f\"; events = [ \"close_write\", \"rename\" ]; }; };\n" IGNORE_D,
+          "echo > /mnt/d/x", "echo x > /mnt/f", NULL, ":", "close_write /mnt/f\n", 0, 2, false },
         { "only what is watched of it is told: a pattern", TREE,
           "watch: { b: { path = \"/mnt/o\"; events = [ \"create\", \"rename\" ]; match = \"*.c\"; }; };\n"
           "ignore: { d: { path = \"/mnt/d\"; }; };\n",
@@ -164,6 +167,7 @@ static void play(const struct scene *c)
         s.kernel_ignores = !c->without;
         ignore_start_again(&s, c->then_rules ? c->then_rules : c->rules);
         assert_int_equal(s.street.counters.ignores_inherited, c->inherited);
+        assert_int_equal(s.street.counters.marks_failed, 0);
         ignore_run(&s);
         ignore_do(shell, (void *)c->then);
         ignore_run(&s);
