@@ -711,9 +711,10 @@ static void drain(struct daemon *d)
 static void stop(struct daemon *d)
 {
         notify_stopping();
+        drain(d);
         /* the next process finds the plan's marks alone, and can read them without harm */
         learn_retire(d->street.learn);
-        drain(d);
+        (void)read_once(d);
         pipeline_set_shedding(d->street.pipeline, 0);
         notes_stopping(d);
         size_t left = reporter_drain(d->street.reporter, daemon_monotonic_usec() + STOP_SEND_USEC);

@@ -72,6 +72,7 @@ daemon_unit_tests = \
 	%D%/unit/test-ignores \
 	%D%/unit/test-ignores-crash \
 	%D%/unit/test-ignores-random \
+	%D%/unit/test-keep \
 	%D%/unit/test-lane \
 	%D%/unit/test-marks-verify \
 	%D%/unit/test-mount-monitor \
@@ -104,6 +105,7 @@ LDADD = $(CORE_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_conf_read_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_control_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_keep_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_lane_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_mount_monitor_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_mountinfo_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

