@@ -756,6 +756,7 @@ static void daemon_done(struct daemon *d)
         control_free(d->control);
         worker_free(d->worker);
         recovery_free(d->recovery);
+        recovery_gone_done(&d->gone);
         mount_monitor_free(d->monitor);
         loop_done(d->loop);
         street_done(&d->street);

@@ -11,6 +11,7 @@
 #include "heritage.h"
 #include "mount_monitor.h"
 #include "recover.h"
+#include "recovery_plan.h"
 #include "reload.h"
 #include "runtime.h"
 #include "self_test.h"
@@ -32,7 +33,9 @@ struct loader {
         struct reload_requests waiting; /* for the next build */
         struct reload_requests running; /* the build in flight answers these */
         bool in_flight;
-        bool world_changed;             /* the mounts or a rule path's links are others now */
+        bool world_changed;             /* the mounts or a rule path's links are others now, */
+        uint64_t world_changed_usec;    /* since then at the earliest (realtime) */
+        uint64_t building_since_usec;   /* the same of the build in flight */
         bool rules_bad;                 /* the files on disk were refused; the rules in force are older */
         uint64_t refused_usec;          /* realtime of the last refusal, 0 = none since the last good load */
         struct diag refusal;            /* its findings */
@@ -59,6 +62,7 @@ struct daemon {
         struct self_test_result self_test;
         struct burst coverage_burst;   /* records of changed mounts */
         struct recovery *recovery;
+        struct recovery_gone gone;     /* watched filesystems that are unmounted */
         bool stuck;                    /* a filesystem hangs, and that was said */
         char stuck_where[256];
         uint64_t queue_looked_usec;    /* monotonic */

@@ -11,13 +11,61 @@
 #define BATCH           64u
 #define QUEUE_LOOK_USEC USEC_PER_SEC
 
-void gaps_recover(struct daemon *d, uint64_t from_usec)
+/* mountpoint NULL: everywhere. */
+static void recover(struct daemon *d, const char *mountpoint, uint64_t from_usec)
 {
         if (!d->generation->settings->recover || from_usec == 0)
                 return;
-        int r = d->recovery ? recovery_start(d->recovery, d->generation, from_usec) : -ENOMEM;
+        int r = d->recovery ? recovery_start(d->recovery, d->generation, mountpoint, from_usec) : -ENOMEM;
         if (r < 0)
                 log_message(LOG_WARNING, "what happened in the gap cannot be looked for: %s", strerror(-r));
+}
+
+void gaps_recover(struct daemon *d, uint64_t from_usec)
+{
+        recover(d, NULL, from_usec);
+}
+
+static bool is_watched(const struct generation *g, uint32_t fs)
+{
+        const struct coverage *c = plan_find_coverage(g->plan, fs);
+
+        return c && (c->state == COVERED || c->state == PARTLY_COVERED);
+}
+
+/* Calls for each watched filesystem of g that is not in the other world. */
+static void foreach_other(struct daemon *d, const struct generation *g, const struct generation *other,
+                          void (*call)(struct daemon *d, const struct world_fs *fs, const char *mountpoint,
+                                       uint64_t usec),
+                          uint64_t usec)
+{
+        const struct world *w = g->world;
+
+        for (uint32_t i = 0; i < w->n_fs; i++)
+                if (w->fs[i].canonical_mount != WORLD_NONE && is_watched(g, i) &&
+                    !recovery_same_filesystem(&w->fs[i], other->world))
+                        call(d, &w->fs[i], w->mounts[w->fs[i].canonical_mount].mountpoint, usec);
+}
+
+static void note_gone(struct daemon *d, const struct world_fs *fs, const char *mountpoint, uint64_t usec)
+{
+        if (recovery_gone_add(&d->gone, fs->fsid_known ? fs->fsid : 0, mountpoint, usec) < 0)
+                log_message(LOG_WARNING, "%s: what happens while it is unmounted will not be looked for: %s",
+                            mountpoint, strerror(ENOMEM));
+}
+
+/* One that was never seen was made in sight: then it is what came before our marks. */
+static void look_into(struct daemon *d, const struct world_fs *fs, const char *mountpoint, uint64_t usec)
+{
+        uint64_t away = recovery_gone_take(&d->gone, fs->fsid_known ? fs->fsid : 0, mountpoint);
+
+        recover(d, mountpoint, away > 0 ? away : usec);
+}
+
+void gaps_mounts(struct daemon *d, const struct generation *before, uint64_t changed_usec)
+{
+        foreach_other(d, before, d->generation, note_gone, changed_usec);
+        foreach_other(d, d->generation, before, look_into, changed_usec);
 }
 
 void gaps_note(struct daemon *d, const struct gap_note *gap)
@@ -58,7 +106,6 @@ void gaps_watch_queue(struct daemon *d)
         size_t n = marks_groups(d->street.marks, &groups);
         uint64_t now = daemon_monotonic_usec(), events, bytes, total = 0;
         const struct settings *settings = d->generation->settings;
-        unsigned level = pipeline_shedding(d->street.pipeline);
 
         if (now < d->queue_looked_usec + QUEUE_LOOK_USEC)
                 return;
@@ -66,9 +113,6 @@ void gaps_watch_queue(struct daemon *d)
         for (size_t i = 0; i < n; i++)
                 if (fan_group_queued(groups[i], &events, &bytes) == 0)
                         total += bytes;
-        if (total > settings->queue_memory_bytes)
-                level++; /* what was shed so far does not help enough */
-        else if (total < settings->queue_memory_bytes / 2)
-                level = 0;
-        pipeline_set_shedding(d->street.pipeline, level);
+        pipeline_set_shedding(d->street.pipeline, shed_level(pipeline_shedding(d->street.pipeline), total,
+                                                             settings->queue_memory_bytes));
 }

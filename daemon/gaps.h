@@ -13,6 +13,12 @@ struct gap_note;
 void gaps_note(struct daemon *d, const struct gap_note *gap);
 /* Looks for what happened since then: the gap itself was recorded. */
 void gaps_recover(struct daemon *d, uint64_t from_usec);
+/*
+ * The world is another now than that of `before`, and began to be at changed_usec: what is unmounted is
+ * remembered, and, with recover = true, what is mounted (again) is looked at for what happened
+ * since it was last watched, or since it was mounted.
+ */
+void gaps_mounts(struct daemon *d, const struct generation *before, uint64_t changed_usec);
 /* Records what was found, as far as the log has room.  True: more waits; call again soon. */
 bool gaps_take(struct daemon *d);
 

@@ -5,6 +5,7 @@
 
 #include "control_json.h"
 #include "coverage.h"
+#include "gaps.h"
 #include "loader.h"
 #include "log.h"
 #include "notes.h"
@@ -301,6 +302,7 @@ static void take(struct daemon *d, struct build_result *built)
         daemon_groups_changed(d);
         notes_loaded(d, &changes, by);
         coverage_note(d, before, d->generation, COVERAGE_OF_RULES);
+        gaps_mounts(d, before, l->building_since_usec);
         notes_verify(d);
         save_rules(d);
         heritage_keep_rules(d);
@@ -330,6 +332,7 @@ static void take_world(struct daemon *d, struct build_result *built)
         d->generation = STEAL(built->generation);
         daemon_groups_changed(d);
         coverage_note(d, before, d->generation, COVERAGE_OF_MOUNTS);
+        gaps_mounts(d, before, d->loader.building_since_usec);
         notes_verify(d);
         retire(d, before);
 }
@@ -391,6 +394,7 @@ static void start_build(struct daemon *d)
         l->running = l->waiting;
         l->waiting = none;
         l->waiting.n = 0;
+        l->building_since_usec = l->world_changed ? l->world_changed_usec : daemon_realtime_usec();
         l->world_changed = false; /* every build looks at the world anew */
         l->in_flight = true;
         worker_submit(d->worker, &b->job);
@@ -417,6 +421,8 @@ void loader_request(struct daemon *d, const struct reload_request *request)
 
 void loader_world_changed(struct daemon *d)
 {
+        if (!d->loader.world_changed)
+                d->loader.world_changed_usec = daemon_realtime_usec();
         d->loader.world_changed = true;
         start_build(d);
 }

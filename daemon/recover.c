@@ -9,11 +9,10 @@
 #include <time.h>
 
 #include "fdutil.h"
+#include "recovery_plan.h"
 #include "strbuf.h"
 #include "vocab.h"
 
-/* Filesystems keep times in steps, up to two seconds (FAT), and by the last tick. */
-#define MARGIN_USEC (2 * USEC_PER_SEC)
 /* Names after which the scan sleeps: at most 32,000 a second, about a twentieth of a core. */
 #define NAMES_A_STEP 64u
 #define STEP_USEC    2000u
@@ -21,21 +20,6 @@
 #define MAX_WAITING 1024u
 /* Then it is said that there was more. */
 #define MAX_LOOKED_AT 20000000u
-#define MAX_DEPTH     512u
-
-struct root {
-        char *path;
-        unsigned depth; /* levels below it: 0 = itself alone */
-        bool one_mount;
-};
-
-struct scan {
-        struct root *roots;
-        size_t n_roots;
-        int *quiet_mounts; /* ids of mounts that are not entered */
-        size_t n_quiet_mounts;
-        uint64_t from_usec;
-};
 
 struct recovery {
         pthread_t thread;
@@ -44,7 +28,7 @@ struct recovery {
         pthread_cond_t changed;
         int event_fd;
         bool stop, over;
-        struct scan *waiting, *running;
+        struct recovery_plan waiting; /* n = 0: nothing */
         struct found queue[MAX_WAITING];
         size_t head, n;
         struct recovery_summary summary;
@@ -56,23 +40,12 @@ void found_done(struct found *f)
         *f = (struct found){};
 }
 
-static void scan_free(struct scan *s)
-{
-        if (!s)
-                return;
-        for (size_t i = 0; i < s->n_roots; i++)
-                free(s->roots[i].path);
-        free(s->roots);
-        free(s->quiet_mounts);
-        free(s);
-}
-DEFINE_CLEANUP(struct scan, scan_free);
-
 /* ---- the walk ---- */
 
 struct walk {
         struct recovery *r;
-        const struct scan *scan;
+        const struct recovery_plan *plan;
+        const struct recovery_root *root; /* that is walked */
         struct strbuf path;
         unsigned names;
 };
@@ -82,20 +55,16 @@ static uint64_t usec_of(const struct statx_timestamp *t)
         return (uint64_t)t->tv_sec * USEC_PER_SEC + t->tv_nsec / NSEC_PER_USEC;
 }
 
-/* What may have happened to it since then. */
 static uint32_t events_since(const struct statx *st, uint64_t from_usec)
 {
-        uint64_t from = from_usec > MARGIN_USEC ? from_usec - MARGIN_USEC : 0;
-        bool dir = S_ISDIR(st->stx_mode);
-        uint32_t events = 0;
+        const struct recovery_times times = {
+                .is_dir = S_ISDIR(st->stx_mode),
+                .mtime_usec = usec_of(&st->stx_mtime),
+                .ctime_usec = usec_of(&st->stx_ctime),
+                .btime_usec = st->stx_mask & STATX_BTIME ? usec_of(&st->stx_btime) : 0,
+        };
 
-        if (usec_of(&st->stx_mtime) >= from)
-                events |= dir ? EV_CREATE | EV_DELETE | EV_RENAME : EV_CONTENT;
-        if (usec_of(&st->stx_ctime) >= from)
-                events |= EV_ATTRIB | EV_RENAME;
-        if ((st->stx_mask & STATX_BTIME) && usec_of(&st->stx_btime) >= from)
-                events |= EV_CREATE;
-        return events;
+        return recovery_events(&times, from_usec);
 }
 
 static struct object object_of(const struct statx *st)
@@ -140,7 +109,7 @@ static bool hand_over(struct recovery *r, struct found *f)
 
 static bool report(struct walk *w, const struct statx *st)
 {
-        struct found f = { .events = events_since(st, w->scan->from_usec), .object = object_of(st) };
+        struct found f = { .events = events_since(st, w->root->from_usec), .object = object_of(st) };
 
         if (f.events == 0)
                 return true;
@@ -150,14 +119,6 @@ static bool report(struct walk *w, const struct statx *st)
                 return true;
         }
         return hand_over(w->r, &f);
-}
-
-static bool is_quiet(const struct scan *s, uint64_t mount_id)
-{
-        for (size_t i = 0; i < s->n_quiet_mounts; i++)
-                if ((uint64_t)s->quiet_mounts[i] == mount_id)
-                        return true;
-        return false;
 }
 
 /* Others have the disk and the processor first. */
@@ -177,11 +138,9 @@ static bool pace(struct walk *w)
         return go_on;
 }
 
-static bool look_at(struct walk *w, const struct root *root, int parent, const char *name, uint64_t mount_id,
-                    unsigned depth);
+static bool look_at(struct walk *w, int parent, const char *name, uint64_t mount_id, unsigned depth);
 
-static bool walk_directory(struct walk *w, const struct root *root, int parent, const char *name,
-                           uint64_t mount_id, unsigned depth)
+static bool walk_directory(struct walk *w, int parent, const char *name, uint64_t mount_id, unsigned depth)
 {
         int fd = openat(parent, name,
                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOATIME);
@@ -201,7 +160,7 @@ static bool walk_directory(struct walk *w, const struct root *root, int parent, 
                 if (len > 1)
                         strbuf_addc(&w->path, '/');
                 strbuf_adds(&w->path, e->d_name);
-                go_on = look_at(w, root, fd, e->d_name, mount_id, depth + 1);
+                go_on = look_at(w, fd, e->d_name, mount_id, depth + 1);
                 w->path.len = len;
                 w->path.data[len] = '\0';
         }
@@ -210,9 +169,9 @@ static bool walk_directory(struct walk *w, const struct root *root, int parent, 
 }
 
 /* False: the scan is to end. */
-static bool look_at(struct walk *w, const struct root *root, int parent, const char *name, uint64_t mount_id,
-                    unsigned depth)
+static bool look_at(struct walk *w, int parent, const char *name, uint64_t mount_id, unsigned depth)
 {
+        const struct recovery_root *root = w->root;
         struct statx st;
 
         if (!pace(w) || strbuf_failed(&w->path))
@@ -220,24 +179,26 @@ static bool look_at(struct walk *w, const struct root *root, int parent, const c
         if (statx(parent, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
                   STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, &st) < 0)
                 return true;
-        if (st.stx_mnt_id != mount_id && (is_quiet(w->scan, st.stx_mnt_id) || (root->one_mount && depth > 0)))
+        if (st.stx_mnt_id != mount_id &&
+            (recovery_plan_is_quiet(w->plan, st.stx_mnt_id) || (root->one_mount && depth > 0)))
                 return true;
         if (!report(w, &st))
                 return false;
-        if (!S_ISDIR(st.stx_mode) || depth >= MIN_OF(root->depth, MAX_DEPTH))
+        if (!S_ISDIR(st.stx_mode) || depth >= MIN_OF(root->depth, RECOVERY_MAX_DEPTH))
                 return true;
-        return walk_directory(w, root, parent, name, st.stx_mnt_id, depth);
+        return walk_directory(w, parent, name, st.stx_mnt_id, depth);
 }
 
-static void run(struct recovery *r, const struct scan *s)
+static void run(struct recovery *r, const struct recovery_plan *plan)
 {
-        struct walk w = { .r = r, .scan = s };
+        struct walk w = { .r = r, .plan = plan };
         bool go_on = true;
 
-        for (size_t i = 0; go_on && i < s->n_roots; i++) {
+        for (size_t i = 0; go_on && i < plan->n; i++) {
+                w.root = &plan->roots[i];
                 strbuf_reset(&w.path);
-                strbuf_adds(&w.path, s->roots[i].path);
-                go_on = look_at(&w, &s->roots[i], AT_FDCWD, s->roots[i].path, 0, 0);
+                strbuf_adds(&w.path, w.root->path);
+                go_on = look_at(&w, AT_FDCWD, w.root->path, 0, 0);
         }
         strbuf_done(&w.path);
 }
@@ -245,93 +206,26 @@ static void run(struct recovery *r, const struct scan *s)
 static void *thread_main(void *userdata)
 {
         struct recovery *r = userdata;
+        struct recovery_plan plan;
 
         pthread_mutex_lock(&r->lock);
         for (;;) {
-                while (!r->stop && (!r->waiting || r->over))
+                while (!r->stop && (r->waiting.n == 0 || r->over))
                         pthread_cond_wait(&r->changed, &r->lock);
                 if (r->stop)
                         break;
-                r->running = STEAL(r->waiting);
-                r->summary = (struct recovery_summary){ .from_usec = r->running->from_usec };
+                plan = r->waiting;
+                r->waiting = (struct recovery_plan){};
+                r->summary = (struct recovery_summary){ .from_usec = recovery_plan_from(&plan) };
                 pthread_mutex_unlock(&r->lock);
-                run(r, r->running);
+                run(r, &plan);
+                recovery_plan_done(&plan);
                 pthread_mutex_lock(&r->lock);
-                scan_free(STEAL(r->running));
                 r->over = true;
                 wake(r);
         }
         pthread_mutex_unlock(&r->lock);
         return NULL;
-}
-
-/* ---- what to scan ---- */
-
-static bool covers(const struct root *a, const char *path)
-{
-        return a->depth >= MAX_DEPTH && !a->one_mount && world_path_is_below(path, a->path);
-}
-
-static int add_root(struct scan *s, const char *path, unsigned depth, bool one_mount)
-{
-        for (size_t i = 0; i < s->n_roots; i++)
-                if (covers(&s->roots[i], path))
-                        return 0;
-
-        struct root *roots = reallocarray(s->roots, s->n_roots + 1, sizeof(*roots));
-        if (!roots)
-                return -ENOMEM;
-        s->roots = roots;
-        char *copy = strdup(path);
-        if (!copy)
-                return -ENOMEM;
-        roots[s->n_roots++] = (struct root){ .path = copy, .depth = depth, .one_mount = one_mount };
-        return 0;
-}
-
-static int add_clause(struct scan *s, const struct clause *c, const struct world *world)
-{
-        static const unsigned depths[] = {
-                [SCOPE_FILE] = 0,          [SCOPE_DIRECTORY] = 1,          [SCOPE_TREE] = MAX_DEPTH,
-                [SCOPE_MOUNT] = MAX_DEPTH, [SCOPE_FILESYSTEM] = MAX_DEPTH,
-        };
-        bool one_mount = c->scope == SCOPE_MOUNT || c->scope == SCOPE_FILESYSTEM;
-
-        for (size_t i = 0; i < c->paths.n; i++) {
-                const struct world_path *p = world_find_path(world, c->paths.v[i]);
-
-                if (!p || !p->exists || (p->mount != WORLD_NONE && world_mount_may_hang(world, p->mount)))
-                        continue;
-                int r = add_root(s, p->resolved, depths[c->scope], one_mount);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-static int add_quiet_mounts(struct scan *s, const struct world *world)
-{
-        s->quiet_mounts = calloc(MAX_OF(world->n_mounts, 1u), sizeof(*s->quiet_mounts));
-        if (!s->quiet_mounts)
-                return -ENOMEM;
-        for (uint32_t i = 0; i < world->n_mounts; i++)
-                if (world_mount_may_hang(world, i) || world->fs[world->mounts[i].fs].class == FS_PSEUDO)
-                        s->quiet_mounts[s->n_quiet_mounts++] = world->mounts[i].id;
-        return 0;
-}
-
-static int scan_of(const struct generation *g, uint64_t from_usec, struct scan **ret)
-{
-        _cleanup_(scan_freep) struct scan *s = calloc(1, sizeof(*s));
-        int r = s ? add_quiet_mounts(s, g->world) : -ENOMEM;
-
-        for (size_t i = 0; r == 0 && i < g->rules->n_watches; i++)
-                r = add_clause(s, &g->rules->watches[i].clause, g->world);
-        if (r < 0)
-                return r;
-        s->from_usec = from_usec;
-        *ret = STEAL(s);
-        return 0;
 }
 
 /* ---- the loop's side ---- */
@@ -372,32 +266,25 @@ void recovery_free(struct recovery *r)
         }
         for (size_t i = 0; i < r->n; i++)
                 found_done(&r->queue[(r->head + i) % MAX_WAITING]);
-        scan_free(r->waiting);
+        recovery_plan_done(&r->waiting);
         (void)close_fd(r->event_fd);
         pthread_cond_destroy(&r->changed);
         pthread_mutex_destroy(&r->lock);
         free(r);
 }
 
-int recovery_start(struct recovery *r, const struct generation *g, uint64_t from_usec)
+int recovery_start(struct recovery *r, const struct generation *g, const char *mountpoint, uint64_t from_usec)
 {
-        struct scan *scan;
-        int e = scan_of(g, from_usec, &scan);
-
-        if (e < 0)
-                return e;
         pthread_mutex_lock(&r->lock);
-        if (r->waiting)
-                scan->from_usec = MIN_OF(scan->from_usec, r->waiting->from_usec);
-        scan_free(r->waiting);
-        r->waiting = scan;
+        int e = recovery_plan_add(&r->waiting, g->rules, g->world, mountpoint, from_usec);
+        bool any = r->waiting.n > 0;
         pthread_cond_broadcast(&r->changed);
         pthread_mutex_unlock(&r->lock);
-        if (!r->has_thread) {
-                e = pthread_create(&r->thread, NULL, thread_main, r);
+        if (e == 0 && any && !r->has_thread) {
+                e = -pthread_create(&r->thread, NULL, thread_main, r);
                 r->has_thread = e == 0;
         }
-        return -e;
+        return e;
 }
 
 int recovery_fd(const struct recovery *r)

@@ -31,10 +31,11 @@ void recovery_free(struct recovery *r);
 DEFINE_CLEANUP(struct recovery, recovery_free);
 
 /*
- * Scans what the rules of g watch for changes since then (copied: g may go).  While one
- * scan runs the next waits; several become one.  Returns 0 or -ENOMEM.
+ * Scans what the rules of g watch for changes since then (copied: g may go), where mountpoint
+ * is given on the filesystem mounted there alone.  While one scan runs the next waits;
+ * several become one.  Returns 0 or -errno.
  */
-int recovery_start(struct recovery *r, const struct generation *g, uint64_t from_usec);
+int recovery_start(struct recovery *r, const struct generation *g, const char *mountpoint, uint64_t from_usec);
 int recovery_fd(const struct recovery *r); /* readable when something was found, or a scan is over */
 /* Up to n findings, the caller's from now on (found_done()).  Returns how many. */
 size_t recovery_take(struct recovery *r, struct found *found, size_t n);

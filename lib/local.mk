@@ -64,6 +64,7 @@ lib_libcore_a_SOURCES = \
 	%D%/record.c %D%/record.h \
 	%D%/record_fields.c %D%/record_fields.h \
 	%D%/record_json.c \
+	%D%/recovery_plan.c %D%/recovery_plan.h \
 	%D%/rules.c %D%/rules.h \
 	%D%/rules_build.h \
 	%D%/rules_check.c \

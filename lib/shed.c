@@ -113,6 +113,13 @@ int shed_note(struct shed *s, uint64_t seq, const char *rule, uint32_t events, u
         return add_number(s, seq) < 0 || !e ? -ENOMEM : 0;
 }
 
+unsigned shed_level(unsigned level, uint64_t queued_bytes, uint64_t bound)
+{
+        if (queued_bytes > bound)
+                return MIN_OF(level + 1, SHED_MAX_LEVEL);
+        return queued_bytes < bound / 2 ? 0 : level;
+}
+
 /* ---- over the end of the process ---- */
 
 static void keep_other(struct shed_kept_entry *others, const struct shed_entry *e)

@@ -32,6 +32,13 @@ struct shed {
 };
 #define SHED_NULL ((struct shed){})
 
+/*
+ * While more than `bound` bytes wait in the kernel's queue, what is shed of it rises step by
+ * step with each look (0 = nothing); once it is below half of that nothing is.
+ */
+#define SHED_MAX_LEVEL 3u
+unsigned shed_level(unsigned level, uint64_t queued_bytes, uint64_t bound) _pure_;
+
 /* The account as it outlives the process: without pointers, and of bounded size. */
 #define SHED_MAX_KEPT  32u
 #define SHED_NAME_SIZE 64u

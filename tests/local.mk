@@ -50,6 +50,7 @@ core_unit_tests = \
 	%D%/unit/test-proctable \
 	%D%/unit/test-record \
 	%D%/unit/test-record-json \
+	%D%/unit/test-recovery-plan \
 	%D%/unit/test-rules \
 	%D%/unit/test-scan \
 	%D%/unit/test-settings \

@@ -197,9 +197,11 @@ def test_full_speed_is_recorded_or_shed(fawatchd, machine, kinds):
 RECOVER = 'queue = "bounded";\nrecover = true;\nspool = "64M";\n'
 
 
-def test_overflow_is_one_gap_and_is_recovered(fawatchd, machine, w, kinds):
+@pytest.mark.parametrize("events", ["change", "all"])
+def test_overflow_is_one_gap_and_is_recovered(fawatchd, machine, w, kinds, events):
+    """With all events, too: what the scan itself opens and reads neither feeds it nor fills the queue."""
     fawatchd.write_settings(RECOVER)
-    fawatchd.start('watch: { r: { path = "/t/w"; events = "change"; coalesce = "0"; limit = "0"; }; };\n')
+    fawatchd.start('watch: { r: { path = "/t/w"; events = "%s"; coalesce = "0"; limit = "0"; }; };\n' % events)
     machine.sh("mkdir -p /t/w/old /t/w/gone; touch /t/w/old/untouched /t/w/old/touched /t/w/gone/f; sleep 5")
     fawatchd.mark()
     pid = fawatchd.main_pid()
@@ -216,7 +218,7 @@ os.unlink('/t/w/gone/f')
     finally:
         machine.sh(f"kill -CONT {pid}")
     wait_until(lambda: [r for r in machine.journal(fawatchd.begin, f"MESSAGE_ID={kinds['coverage']}")
-                        if r.get("reason") == "recovery after a gap"], "the end of the recovery", 60)
+                        if r.get("reason") == "recovery after a gap"], "the end of the recovery", 180)
     records = fawatchd.records(kinds="all")
     gaps = [r for r in records if r.fields["MESSAGE_ID"][0] == kinds["gap"]]
     assert [r["gap"] for r in gaps] == ["overflow"]
@@ -245,6 +247,31 @@ def test_stop_and_start_is_a_gap_that_is_recovered(fawatchd, machine, w, kinds):
     assert 1e6 < int(gap[0]["until_usec"]) - int(gap[0]["from_usec"]) < 30e6
     wait_until(lambda: [r for r in fawatchd.records() if r["path"] == "/t/w/meanwhile"], "what the scan found")
     assert [r["path"] for r in fawatchd.records() if r.get("origin") == "recovery"] == ["/t/w", "/t/w/meanwhile"]
+
+
+def test_mount_gap_is_recovered(fawatchd, machine, kinds):
+    """Unmounted, changed where nobody watches, mounted again: what changed is found, what did not is not."""
+    machine.sh("mkdir -p /t/w /run/images; truncate -s 64M /run/images/gap; mkfs.ext4 -q -F /run/images/gap; "
+               "mount -o loop /run/images/gap /t/w; mkdir -p /t/w/d /t/w/e; touch /t/w/d/old /t/w/d/changed; "
+               "sync -f /t/w")
+    fawatchd.start('watch: { r: { path = "/t/w"; events = "change"; coalesce = "0"; }; };\n',
+                   settings="recover = true;\n")
+    machine.sh("sleep 3")  # longer than the margin for a filesystem's clock
+    fawatchd.mark()
+    # in a mount namespace of its own nothing is told, since the filesystem is away here
+    wait_until(lambda: machine.sh("umount /t/w", check=False).status == 0, "the umount", 30)
+    wait_until(lambda: fawatchd.of_kind(kinds["coverage"], wait=False), "that it is gone", 30)
+    machine.sh("""unshare -m bash -ec 'mount --make-rprivate /; mount -o loop /run/images/gap /t/w
+               echo x >> /t/w/d/changed; echo x > /t/w/e/new; umount /t/w'""")
+    fawatchd.begin = machine.cursor()
+    machine.sh("mount -o loop /run/images/gap /t/w")
+    over = lambda: [r for r in machine.journal(fawatchd.begin, f"MESSAGE_ID={kinds['coverage']}")
+                    if r.get("reason") == "recovery after a gap"]
+    wait_until(over, "the end of the recovery", 180)
+    found = [r for r in fawatchd.records() if r.get("origin") == "recovery"]
+    assert sorted(r["path"] for r in found) == ["/t/w/d/changed", "/t/w/e", "/t/w/e/new"], found
+    assert {r["attribution"] for r in found} == {"unknown"} and over()[0].get("from_usec")
+    machine.sh("umount /t/w; rm /run/images/gap")
 
 
 def test_another_machines_sign_of_life_says_nothing(fawatchd, machine, w, kinds):

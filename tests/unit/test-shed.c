@@ -71,6 +71,21 @@ static void test_many_ranges(void **state)
         assert_int_equal(s.total, SHED_MAX_RANGES + 1);
 }
 
+static void test_level(void **state)
+{
+        static const struct {
+                unsigned before;
+                uint64_t queued;
+                unsigned after;
+        } cases[] = {
+                { 0, 0, 0 },  { 0, 100, 0 }, { 0, 101, 1 }, { 1, 101, 2 }, { 3, 101, 3 }, /* and no further */
+                { 2, 100, 2 }, { 2, 50, 2 },  { 2, 49, 0 },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++)
+                assert_int_equal(shed_level(cases[i].before, cases[i].queued, 100), cases[i].after);
+}
+
 /* Over a kill: all that there was, by rule and by number. */
 static void test_kept(void **state)
 {
@@ -161,6 +176,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_by_rule),
                 cmocka_unit_test(test_many_ranges),
+                cmocka_unit_test(test_level),
                 cmocka_unit_test(test_kept),
                 cmocka_unit_test(test_kept_others),
                 cmocka_unit_test(test_kept_is_not_trusted),
