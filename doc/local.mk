@@ -5,4 +5,6 @@ EXTRA_DIST += \
 	%D%/decisions/0001-first-version.md \
 	%D%/decisions/0002-who-did-it.md \
 	%D%/decisions/0003-a-crash-and-the-marks.md \
+	%D%/decisions/0004-completeness.md \
+	%D%/decisions/0005-ignored-in-the-kernel.md \
 	%D%/decisions/0006-mounts-and-coverage.md
