@@ -42,14 +42,6 @@ struct adopt {
         bool dropping; /* what leaves the table is recorded, else it is told by an event */
 };
 
-static const struct actor nobody = {
-        .uid = ID_UNKNOWN,
-        .euid = ID_UNKNOWN,
-        .gid = ID_UNKNOWN,
-        .egid = ID_UNKNOWN,
-        .loginuid = ID_UNKNOWN,
-};
-
 /* What was told lately, in short lines by hash, the newest first.  A look asks only about what was told
  * within a tick of the file clock: longer than a line no tick's share of it is. */
 static uint64_t *told_line(const struct pipeline *p, uint64_t hash)
@@ -97,7 +89,7 @@ static void hold_found(struct pipeline *p, const struct found *f)
                         .dir_uid = ID_UNKNOWN, .dir_gid = ID_UNKNOWN,
                 },
                 .object = f->object,
-                .who = { .attribution = ATTRIBUTION_UNKNOWN, .actor = &nobody },
+                .who = { .attribution = ATTRIBUTION_UNKNOWN, .actor = &actor_nobody },
                 .origin = ORIGIN_SCAN,
                 .read_usec = p->params.realtime_usec(),
                 .end = p->judged_end,

@@ -5,6 +5,7 @@
 
 #include "build.h"
 #include "state.h"
+#include "window.h"
 
 const char *rules_from_name(enum rules_from from)
 {
@@ -144,7 +145,9 @@ static int build_on_world(const struct options *o, struct rules *rules, struct s
         struct world *world;
         _cleanup_free_ char *text = NULL;
 
+        uint64_t from_usec = window_boottime_usec();
         int r = world_collect(rules, build_view(o), &world, &text);
+        uint64_t until_usec = window_boottime_usec();
         if (r < 0) {
                 diag_add(diag, DIAG_ERROR, NULL, 0, "%s: %s", text ? text : "cannot look at this machine",
                          strerror(-r));
@@ -152,7 +155,12 @@ static int build_on_world(const struct options *o, struct rules *rules, struct s
                 settings_free(settings);
                 return r;
         }
-        return generation_build(rules, settings, world, ret);
+        r = generation_build(rules, settings, world, ret);
+        if (r < 0)
+                return r;
+        (*ret)->looked_usec = from_usec;
+        (*ret)->looked_until_usec = until_usec;
+        return 0;
 }
 
 static int build_from(const struct options *o, const struct build_texts *texts, struct diag *diag,

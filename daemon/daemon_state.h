@@ -33,7 +33,7 @@ struct loader {
         struct reload_requests waiting; /* for the next build */
         struct reload_requests running; /* the build in flight answers these */
         bool in_flight;
-        bool world_changed;             /* the mounts or a rule path's links are others now, */
+        bool world_changed;             /* the mounts or what is on the way of a rule's path, */
         uint64_t world_changed_usec;    /* since then at the earliest (realtime) */
         uint64_t building_since_usec;   /* the same of the build in flight */
         bool rules_bad;                 /* the files on disk were refused; the rules in force are older */

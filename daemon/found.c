@@ -43,13 +43,6 @@ static void fill_owner(struct pipeline *p, struct object *o)
 
 void pipeline_found(struct pipeline *p, const char *path, uint32_t events, const struct object *object)
 {
-        static const struct actor nobody = {
-                .uid = ID_UNKNOWN,
-                .euid = ID_UNKNOWN,
-                .gid = ID_UNKNOWN,
-                .egid = ID_UNKNOWN,
-                .loginuid = ID_UNKNOWN,
-        };
         const struct world *world = p->generation->world;
         struct match_query q = {
                 .events = events,
@@ -61,7 +54,7 @@ void pipeline_found(struct pipeline *p, const char *path, uint32_t events, const
         };
         const struct match_facts facts = {
                 .type = object->type,
-                .actor = &nobody,
+                .actor = &actor_nobody,
                 .owner_uid = object->uid,
                 .owner_gid = object->gid,
                 .dir_uid = ID_UNKNOWN,
@@ -88,7 +81,7 @@ void pipeline_found(struct pipeline *p, const char *path, uint32_t events, const
                 .path = { .p = path, .len = strlen(path) },
                 .object = *object,
                 .attribution = ATTRIBUTION_UNKNOWN,
-                .actor = &nobody,
+                .actor = &actor_nobody,
                 .origin = ORIGIN_RECOVERY,
         };
         fill_filesystem(world, q.path.fs, &e);

@@ -412,7 +412,7 @@ struct held *judge_new_held(struct pipeline *p)
         return &p->held[p->n_held];
 }
 
-static void attribute(struct pipeline *p, const struct sight *s, struct attributed *ret)
+void judge_attribute(struct pipeline *p, const struct sight *s, struct attributed *ret)
 {
         const struct fan_event *e = s->e;
         const uint64_t kind = e->mask & ~(uint64_t)FAN_ONDIR;
@@ -495,7 +495,7 @@ static void hold(struct pipeline *p, const struct sight *s)
                 return;
         }
         look_at_object(p, s, &p->hits, h);
-        attribute(p, s, &h->who);
+        judge_attribute(p, s, &h->who);
         if ((h->query.events & EV_DELETE) && h->shown.path)
                 take_in_delete_self(p, h);
         p->n_held++;
@@ -566,6 +566,7 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
         if (is_unread(p, e))
                 return;
         look(p, &s);
+        replaced_judged(p, &s);
         if (matcher_match(p->generation->matcher, &s.query, NULL, &p->hits) < 0) {
                 c->events_no_memory++;
         } else {

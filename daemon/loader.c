@@ -103,6 +103,15 @@ static void retire(struct daemon *d, struct generation *before)
         worker_submit(d->worker, &r->job);
 }
 
+/* ---- the world ---- */
+
+/* The world was looked at before these marks told of changes: what happened in between is seen by a second look. */
+static void look_again(struct daemon *d, const struct reload_result *result)
+{
+        if (result->marks_added > result->marks_failed)
+                loader_world_changed(d);
+}
+
 /* ---- start ---- */
 
 static void keep_refusal(struct loader *l, struct diag *diag)
@@ -204,6 +213,7 @@ int loader_begin(struct daemon *d)
                 notes_loaded(d, &all, NULL);
         coverage_note(d, NULL, d->generation, COVERAGE_OF_RULES);
         notes_verify(d);
+        look_again(d, &result);
         if (!d->loader.rules_bad)
                 save_rules(d);
         if (d->texts->from == RULES_KEPT) {
@@ -304,6 +314,7 @@ static void take(struct daemon *d, struct build_result *built)
         coverage_note(d, before, d->generation, COVERAGE_OF_RULES);
         gaps_mounts(d, before, l->building_since_usec);
         notes_verify(d);
+        look_again(d, &result);
         save_rules(d);
         heritage_keep_rules(d);
         heritage_check_groups(d);
@@ -334,6 +345,7 @@ static void take_world(struct daemon *d, struct build_result *built)
         coverage_note(d, before, d->generation, COVERAGE_OF_MOUNTS);
         gaps_mounts(d, before, d->loader.building_since_usec);
         notes_verify(d);
+        look_again(d, &result);
         retire(d, before);
 }
 

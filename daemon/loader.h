@@ -24,6 +24,6 @@ int loader_begin(struct daemon *d);
 
 /* request is copied.  Never blocks. */
 void loader_request(struct daemon *d, const struct reload_request *request);
-/* The mount table or a link on a rule's path changed: plan again, same rules. */
+/* The mount table, or a directory or link on a rule's path, changed: plan again, same rules. */
 void loader_world_changed(struct daemon *d);
 void loader_done(struct loader *l);

@@ -67,12 +67,12 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/proc_read.c %D%/proc_read.h \
 	%D%/recover.c %D%/recover.h \
 	%D%/reload.c %D%/reload.h \
+	%D%/replaced.c \
 	%D%/reporter.c %D%/reporter.h \
 	%D%/reporter_internal.h \
 	%D%/reporter_rules.c \
 	%D%/reporter_send.c \
 	%D%/reporter_shed.c \
-	%D%/reporter_snapshot.c \
 	%D%/reporter_windows.c \
 	%D%/resolve.c %D%/resolve.h \
 	%D%/runtime.c %D%/runtime.h \
@@ -81,6 +81,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/sink.h \
 	%D%/sink_journal.c \
 	%D%/sink_stdout.c \
+	%D%/snapshot.c %D%/snapshot.h \
 	%D%/state.c %D%/state.h \
 	%D%/store.c %D%/store.h \
 	%D%/street.h \

@@ -72,6 +72,7 @@ void pipeline_free(struct pipeline *p)
         window_done(&p->windows[1]);
         objects_free(p->objects);
         adopt_free(p);
+        replaced_free(p);
         settle_free_spent(p);
         match_hits_done(&p->hits);
         strbuf_done(&p->path);
@@ -216,6 +217,8 @@ static void set_world(struct pipeline *p)
 
 void pipeline_set_generation(struct pipeline *p, const struct generation *g)
 {
+        const struct generation *before = p->generation;
+
         if (p->adopt) {
                 adopt_settle(p, true);
                 settle_all(p);
@@ -229,6 +232,8 @@ void pipeline_set_generation(struct pipeline *p, const struct generation *g)
         settle_restore_spent(p);
         if (p->unread.level > 0)
                 pipeline_set_shedding(p, p->unread.level);
+        if (before != g)
+                replaced_compare(p, before);
         attributor_end_batch(p->params.attributor);
 }
 
@@ -413,6 +418,10 @@ int pipeline_dispatch(struct pipeline *p, struct fan_group *g)
                 int r = round_trip(p, d);
                 if (r < 0)
                         return r;
+        }
+        if (p->current->len == 0 && p->key.kind == GROUP_MAIN) {
+                p->judged_usec = d->usec;
+                replaced_drained(p);
         }
         return p->current->len > 0;
 }

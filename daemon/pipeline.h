@@ -31,7 +31,7 @@ struct pipeline_params {
         size_t window_bytes;    /* 0 = default */
         size_t max_events;      /* bound on pidfds held at a time: LimitNOFILE / 2; 0 = 8192, which is the most */
         uint64_t (*realtime_usec)(void);
-        /* the world may be another now: a link on a rule's path was touched */
+        /* the world may be another now: a directory above a rule's path or a link on it was touched */
         void (*world_changed)(void *userdata);
         /* events were lost, and that is recorded: since the last read before; may be NULL */
         void (*lost)(void *userdata, uint64_t from_usec);
@@ -41,7 +41,7 @@ int pipeline_new(const struct pipeline_params *params, struct pipeline **ret);
 void pipeline_free(struct pipeline *p);
 DEFINE_CLEANUP(struct pipeline, pipeline_free);
 
-/* Events from now on are judged by g (borrowed). */
+/* Events from now on are judged by g (borrowed); the one before must still be there. */
 void pipeline_set_generation(struct pipeline *p, const struct generation *g);
 
 struct pipeline_object { /* paths inside the filesystem that a rule names; they need not end in NUL */

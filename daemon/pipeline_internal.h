@@ -26,6 +26,9 @@ struct held {
         enum origin origin;
         uint64_t read_usec;
         size_t end;                 /* of its event in the window */
+        enum held_kind { HELD_EVENT, HELD_CAUSE, HELD_REPLACED } kind; /* the latter two: replaced.c */
+        struct cause *cause;        /* a reference, or NULL */
+        uint32_t lead;              /* of HELD_REPLACED: index in the generation's leads */
         bool gone;                  /* taken into a later one */
 };
 
@@ -54,6 +57,7 @@ struct sight {
 };
 
 struct adopt;
+struct replaced;
 #define ADOPT_TOLD 65536u
 
 struct pipeline {
@@ -85,6 +89,8 @@ struct pipeline {
         size_t n_drained;
         uint64_t *told;                /* of ADOPT_TOLD: what events told lately, by hash; NULL: nothing is learned */
         struct adopt *adopt;           /* what was found by a look into directories; NULL: nothing */
+        struct replaced *replaced;     /* what the paths of rules lead to, as far as that was told */
+        uint64_t judged_usec;          /* the main group's queue was empty, and all of it judged: CLOCK_BOOTTIME */
         uint64_t epoch;                /* how often the main group's queue was seen empty */
         uint64_t oldest_usec;          /* realtime: nothing that is judged was queued before it; 0 = not known */
         size_t n_judged;               /* events of the current window */
@@ -116,6 +122,9 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at);
  * what was read.  at: the event's place.  Appends to out.  As resolver_dir(). */
 int judge_dir_path(struct pipeline *p, const struct fan_handle *dir, size_t at, struct strbuf *out);
 
+/* Who did it, as far as it is known now. */
+void judge_attribute(struct pipeline *p, const struct sight *s, struct attributed *ret);
+
 /* Room for one more in held, counted in by the caller; NULL when memory is short. */
 struct held *judge_new_held(struct pipeline *p);
 /* Keeps a text with held; its offset in texts. */
@@ -137,6 +146,17 @@ void adopt_judged(struct pipeline *p, const struct fan_event *e);
 /* Holds what no queued event has told, once the queue as it was then is judged, or at once. */
 void adopt_settle(struct pipeline *p, bool now);
 void adopt_free(struct pipeline *p);
+
+/* replaced.c: what the paths of the rules lead to, and through what that changed. */
+/* An event that makes, removes or moves a name. */
+void replaced_judged(struct pipeline *p, const struct sight *s);
+/* The generation in force is another than before, which is still there; NULL: it is the first. */
+void replaced_compare(struct pipeline *p, const struct generation *before);
+/* All that was queued is judged. */
+void replaced_drained(struct pipeline *p);
+/* What was held by the above. */
+void replaced_settle(struct pipeline *p, struct held *h);
+void replaced_free(struct pipeline *p);
 
 /* settle.c */
 /* Records everything held, in order, and empties it. */

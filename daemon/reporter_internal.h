@@ -6,6 +6,7 @@
 #include "limit.h"
 #include "reporter.h"
 #include "shed.h"
+#include "snapshot.h"
 #include "spool.h"
 
 struct rule_account {
@@ -73,14 +74,3 @@ void rule_account_done(struct rule_account *a);
 void rule_account_set(struct rule_account *a, const struct rules *rules);
 /* Where a rule of the generation in force is counted; never NULL. */
 struct rule_counters *rule_account_of(struct rule_account *a, uint32_t rule);
-
-/* reporter_snapshot.c: what the closing record of a window is made of */
-struct snapshot {
-        struct event event; /* points at actor */
-        struct actor actor;
-        struct match_hits hits;
-};
-/* One allocation with all the event refers to; free() it.  NULL: memory was short. */
-struct snapshot *snapshot_new(const struct event *e, const struct match_hits *hits);
-/* A later event of the same window. */
-void snapshot_update(struct snapshot *s, const struct event *e);

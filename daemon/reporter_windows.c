@@ -20,7 +20,7 @@ static void attach(void **payload, const struct event *e, const struct match_hit
         if (*payload)
                 snapshot_update(*payload, e);
         else
-                *payload = snapshot_new(e, hits);
+                *payload = snapshot_new(e, hits, false);
 }
 
 /* True: the event is in a window, whose record will tell of it. */

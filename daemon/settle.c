@@ -295,7 +295,9 @@ void settle_all(struct pipeline *p)
         for (size_t i = 0; i < p->n_held; i++) {
                 /* with the commit of its record: it is not judged again */
                 window_done_to(p->current, p->held[i].end);
-                if (!p->held[i].gone)
+                if (p->held[i].kind != HELD_EVENT)
+                        replaced_settle(p, &p->held[i]);
+                else if (!p->held[i].gone)
                         settle(p, &p->held[i]);
         }
         p->n_held = 0;

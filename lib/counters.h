@@ -2,7 +2,8 @@
 #pragma once
 /*
  * Named counters, among them every way in which an event can go unrecorded.
- * events read + adopted = filtered + ignored + self + nameless + unresolved + special + guarded + coalesced
+ * events read + adopted + replaced
+ *             = filtered + ignored + self + nameless + unresolved + special + guarded + coalesced
  *             + limited + recorded events + shed events (+ internal ones: overflow, exec)
  */
 
@@ -46,6 +47,7 @@
         X(ignores_taken_off, "ignore marks taken off: moved, linked, or wanted now") \
         X(ignores_failed, "ignore marks the kernel refused")                   \
         X(adopted, "entries reported by a look into a directory that had been ignored") \
+        X(replaced, "rule paths that came to lead to another object, or to none") \
         X(marks_repaired, "marks that differed from what the kernel had")      \
         X(reloads, "rule sets taken into force")                               \
         X(reloads_refused, "rule sets refused")                                \

@@ -3,6 +3,14 @@
 
 #include "event.h"
 
+const struct actor actor_nobody = {
+        .uid = ID_UNKNOWN,
+        .euid = ID_UNKNOWN,
+        .gid = ID_UNKNOWN,
+        .egid = ID_UNKNOWN,
+        .loginuid = ID_UNKNOWN,
+};
+
 /* An index outside of the table is a value that no version of ours writes. */
 static const char *name_of(const char *const *names, size_t n, size_t i)
 {

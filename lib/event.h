@@ -55,6 +55,9 @@ struct actor {
         const char *unit, *user_unit, *slice, *cgroup, *container;
 };
 
+/* Of whom nothing is known. */
+extern const struct actor actor_nobody;
+
 struct object { /* statx of the event's file handle right after the event */
         bool known;
         uint32_t type;   /* TYPE_ bit; also set without known when the event says directory */

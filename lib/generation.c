@@ -68,6 +68,9 @@ int generation_build(struct rules *rules, struct settings *settings, struct worl
         r = plan_ignores(g->plan, rules, settings, g->matcher);
         if (r < 0)
                 return r;
+        r = leads_build(rules, world, &g->leads);
+        if (r < 0)
+                return r;
         r = print_canonical(g);
         if (r < 0)
                 return r;
@@ -79,6 +82,7 @@ void generation_free(struct generation *g)
 {
         if (!g)
                 return;
+        leads_free(g->leads);
         matcher_free(g->matcher); /* borrows from all that follows */
         plan_free(g->plan);
         world_free(g->world);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 /*
- * One generation: rules, settings, world, plan and matcher, built as a whole or
+ * One generation: rules, settings, world, plan, matcher and leads, built as a whole or
  * not at all, immutable from then on.
  */
 
+#include "leads.h"
 #include "match.h"
 #include "plan.h"
 
@@ -15,6 +16,9 @@ struct generation {
         struct world *world;
         struct plan *plan;
         struct matcher *matcher;
+        struct leads *leads;
+        /* between these moments the world was looked at, on CLOCK_BOOTTIME; set by the daemon */
+        uint64_t looked_usec, looked_until_usec;
         char *canonical;          /* rules_print() without sources */
         char sha256[65];          /* of canonical, hex */
 };

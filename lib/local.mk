@@ -32,6 +32,7 @@ lib_libcore_a_SOURCES = \
 	%D%/interest_deliver.c \
 	%D%/interest_mark.c \
 	%D%/interest_mask.c \
+	%D%/leads.c %D%/leads.h \
 	%D%/life.c %D%/life.h \
 	%D%/limit.c %D%/limit.h \
 	%D%/lru.c %D%/lru.h \

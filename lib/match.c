@@ -277,11 +277,12 @@ static void walk_everywhere(struct walk *w, uint32_t fs)
                         take(w, &w->m->entries[i], false);
 }
 
-/* Named FIFOs, sockets and devices tell of their names only, unless the rule asks for their type. */
+/* Named FIFOs, sockets and devices tell of their names only, unless the rule asks for their type.  That the
+ * rule's own path leads elsewhere is no matter of type. */
 static uint32_t bits_of_type(const struct walk *w, const struct match_clause *watch)
 {
         if (watch->types != 0)
-                return watch->types & w->possible ? UINT32_MAX : 0;
+                return watch->types & w->possible ? UINT32_MAX : EV_REPLACED;
         return w->possible & ~TYPE_SPECIAL ? UINT32_MAX : EV_SPECIAL_DEFAULT | EV_REPLACED;
 }
 

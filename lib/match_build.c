@@ -137,21 +137,41 @@ static int add_above(struct matcher *m, uint32_t fs, const char *path, size_t le
 }
 
 /*
- * Something is awaited at this node: the directories above it must tell of their entries.  From the
+ * Something is awaited at this place: the directories above it must tell of their entries.  From the
  * bottom up, until one is known already: then those above it are, too.
  */
-static int note_above(struct matcher *m, const struct match_node *n)
+static int note_above(struct matcher *m, uint32_t fs, const char *path, size_t len)
 {
-        size_t len = n->path_len;
         int r = 0;
 
         while (r == 0 && len > 1) {
-                while (n->path[len - 1] != '/')
+                while (path[len - 1] != '/')
                         len--;
                 len = MAX_OF(len - 1, (size_t)1);
-                r = add_above(m, n->fs, n->path, len);
+                r = add_above(m, fs, path, len);
         }
         return r < 0 ? r : 0;
+}
+
+/* The directories above the mount points on the way to this mount. */
+static int note_above_mounts(struct matcher *m, uint32_t mount)
+{
+        const struct world *w = m->world;
+
+        for (; mount != WORLD_NONE && w->mounts[mount].parent != WORLD_NONE; mount = w->mounts[mount].parent) {
+                const struct world_mount *on = &w->mounts[w->mounts[mount].parent];
+                const char *point = w->mounts[mount].mountpoint, *inside;
+                int r;
+
+                if (!world_path_is_below(point, on->mountpoint))
+                        return 0;
+                inside = match_path_inside(on, point, m->arena);
+                r = inside ? note_above(m, on->fs, inside, strlen(inside)) : -ENOMEM;
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 /* Does a pattern match the directories between the clause's path and this mount below it? */
@@ -205,7 +225,7 @@ static int add_place(struct matcher *m, uint32_t clause, const struct match_plac
                 return r;
         const struct match_clause *c = &m->clauses[clause];
         if (place->tripwire || c->kind == CLAUSE_WATCH || c->until) {
-                r = note_above(m, &m->nodes[node]);
+                r = note_above(m, place->fs, place->path, strlen(place->path));
                 if (r < 0)
                         return r;
                 note_needs(&m->nodes[node], place, c, m->rules);
@@ -254,6 +274,31 @@ static int compile_patterns(struct matcher *m, const struct strings *texts, cons
         return 0;
 }
 
+/*
+ * That the rule's path leads elsewhere concerns the rule, whatever its scope and its patterns are about; and
+ * the directories that hold the mounts on the way must tell of their entries.
+ */
+static int add_own_name(struct matcher *m, uint32_t clause, const char *path)
+{
+        const struct world_path *p = world_find_path(m->world, path);
+        const struct match_entry entry = {
+                .clause = clause, .events = EV_REPLACED, .mount_id = MATCH_NO_MOUNT, .reach = REACH_SELF, .below = "",
+        };
+        uint32_t node;
+        int r;
+
+        if (!p || p->mount == WORLD_NONE)
+                return 0;
+        r = get_node(m, m->world->mounts[p->mount].fs, p->inside, &node);
+        if (r >= 0)
+                r = push_entry(m, &entry, &m->nodes[node].plain);
+        if (r >= 0)
+                r = note_above_mounts(m, p->mount);
+        for (size_t i = 0; r >= 0 && i < p->links.n; i++)
+                r = note_above_mounts(m, world_mount_of(m->world, p->links.v[i]));
+        return r;
+}
+
 /* Adds the clause and hangs it on each of the paths. */
 static int add_clause(struct matcher *m, const struct match_clause *clause, const struct strings *match,
                       const struct strings *paths, enum scope scope)
@@ -274,6 +319,8 @@ static int add_clause(struct matcher *m, const struct match_clause *clause, cons
                 r = match_places_find(m->world, target, m->arena, &places);
                 for (size_t k = 0; r >= 0 && k < places.n; k++)
                         r = add_place(m, index, &places.v[k], patterns);
+                if (r >= 0 && clause->kind == CLAUSE_WATCH)
+                        r = add_own_name(m, index, paths->v[i]);
                 if (r < 0)
                         return r;
         }

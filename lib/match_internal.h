@@ -37,6 +37,9 @@ struct match_place {
         bool tripwire;         /* where the world may become another: nothing is watched for itself */
         const struct handle *handle; /* of an own place, when known; else NULL */
 };
+/* The path inside the mount's filesystem of a canonical path at or below its mount point, of the world or of
+ * arena; NULL when memory is short. */
+const char *match_path_inside(const struct world_mount *mount, const char *path, struct arena *arena);
 struct match_places {
         struct match_place *v;
         size_t n, cap;

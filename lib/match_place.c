@@ -31,9 +31,7 @@ static int add_place(const struct world *world, const struct match_place *place,
         return 0;
 }
 
-/* The path inside the mount's filesystem of a canonical path at or below its
- * mount point; NULL when memory is short. */
-static const char *path_inside(const struct world_mount *mount, const char *path, struct arena *arena)
+const char *match_path_inside(const struct world_mount *mount, const char *path, struct arena *arena)
 {
         const char *rest = path + (streq(mount->mountpoint, "/") ? 0 : strlen(mount->mountpoint));
 
@@ -61,7 +59,7 @@ static int follow(const struct world *world, const char *path, struct arena *are
         } else {
                 lead.mount = world_mount_of(world, path);
                 if (lead.mount != WORLD_NONE) {
-                        lead.inside = path_inside(&world->mounts[lead.mount], path, arena);
+                        lead.inside = match_path_inside(&world->mounts[lead.mount], path, arena);
                         if (!lead.inside)
                                 return -ENOMEM;
                 }
@@ -161,7 +159,7 @@ static int add_links(const struct world *world, const struct lead *lead, struct 
                 if (mount == WORLD_NONE)
                         continue;
                 place.fs = world->mounts[mount].fs;
-                place.path = path_inside(&world->mounts[mount], links->v[i], arena);
+                place.path = match_path_inside(&world->mounts[mount], links->v[i], arena);
                 if (!place.path)
                         return -ENOMEM;
                 place.tripwire = true;

@@ -32,6 +32,7 @@ core_unit_tests = \
 	%D%/unit/test-inheritance \
 	%D%/unit/test-interest \
 	%D%/unit/test-interest-deliver \
+	%D%/unit/test-leads \
 	%D%/unit/test-life \
 	%D%/unit/test-limit \
 	%D%/unit/test-lru \

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A copy of an event that outlives its batch: everything in one allocation. */
-
-#include "reporter_internal.h"
+#include "snapshot.h"
 
 static const size_t actor_strings[] = {
         offsetof(struct actor, comm),       offsetof(struct actor, exe),
@@ -73,27 +71,44 @@ static void copy_all(struct copier *c, struct event *e, struct actor *a)
                 copy_bytes(c, (struct bytes *)((char *)e + event_bytes[i]));
 }
 
-struct snapshot *snapshot_new(const struct event *e, const struct match_hits *hits)
+static void copy_ancestors(struct copier *c, const struct actor *from, const char **to)
+{
+        for (size_t i = 0; i < from->n_ancestor_exes; i++) {
+                const char *exe = copy(c, from->ancestor_exes[i], strlen(from->ancestor_exes[i]));
+
+                if (to)
+                        to[i] = exe;
+        }
+}
+
+struct snapshot *snapshot_new(const struct event *e, const struct match_hits *hits, bool ancestors)
 {
         struct event event = *e;
         struct actor actor = *e->actor;
         struct copier c = {};
-        size_t hits_size = hits->n * sizeof(*hits->v);
+        size_t hits_size = hits->n * sizeof(*hits->v), exes_size;
         struct snapshot *s;
 
+        if (!ancestors)
+                actor.n_ancestor_exes = 0;
+        exes_size = actor.n_ancestor_exes * sizeof(char *);
+        copy_ancestors(&c, &actor, NULL);
         copy_all(&c, &event, &actor);
-        s = malloc(sizeof(*s) + hits_size + c.size);
+        s = malloc(sizeof(*s) + exes_size + hits_size + c.size);
         if (!s)
                 return NULL;
+        const char **exes = (const char **)(s + 1);
         s->event = *e;
         s->actor = *e->actor;
+        s->actor.n_ancestor_exes = actor.n_ancestor_exes;
         s->event.actor = &s->actor;
-        s->actor.ancestor_exes = NULL; /* rules ask for them, records do not */
-        s->actor.n_ancestor_exes = 0;
         s->hits = *hits;
-        s->hits.v = (struct match_hit *)(s + 1);
-        memcpy(s->hits.v, hits->v, hits_size);
-        c.at = (char *)(s + 1) + hits_size;
+        s->hits.v = (struct match_hit *)(exes + actor.n_ancestor_exes);
+        if (hits_size > 0)
+                memcpy(s->hits.v, hits->v, hits_size);
+        c.at = (char *)s->hits.v + hits_size;
+        copy_ancestors(&c, &s->actor, exes);
+        s->actor.ancestor_exes = exes;
         copy_all(&c, &s->event, &s->actor);
         return s;
 }
