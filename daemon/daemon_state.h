@@ -36,6 +36,7 @@ struct loader {
         bool world_changed;             /* the mounts or what is on the way of a rule's path, */
         uint64_t world_changed_usec;    /* since then at the earliest (realtime) */
         uint64_t building_since_usec;   /* the same of the build in flight */
+        unsigned stale_looks;           /* one after another, since a marked directory was another by then */
         bool rules_bad;                 /* the files on disk were refused; the rules in force are older */
         uint64_t refused_usec;          /* realtime of the last refusal, 0 = none since the last good load */
         struct diag refusal;            /* its findings */

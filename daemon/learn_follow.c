@@ -298,6 +298,12 @@ static bool is_planned(void *arg, void *value)
         return e->planned;
 }
 
+/* A directory's mark that ignores nothing: lib/plan_above.h. */
+static bool is_of_names(const struct mark *m)
+{
+        return m->ignore_mask == 0 && (m->mask & FAN_ONDIR);
+}
+
 /* A planned mark moves as a learned one does. */
 static void enter_planned(struct learn *l, const struct mark *m)
 {
@@ -364,7 +370,7 @@ void learn_set_generation(struct learn *l, const struct generation *g)
         l->paused = false;
         (void)lru_remove_if(l->table, is_planned, NULL);
         for (size_t i = 0; i < placed->n; i++)
-                if (placed->marks[i].object.kind == MARK_INODE)
+                if (placed->marks[i].object.kind == MARK_INODE && !is_of_names(&placed->marks[i]))
                         enter_planned(l, &placed->marks[i]);
         l->inherited_usec = 0;
 }

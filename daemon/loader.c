@@ -105,10 +105,29 @@ static void retire(struct daemon *d, struct generation *before)
 
 /* ---- the world ---- */
 
-/* The world was looked at before these marks told of changes: what happened in between is seen by a second look. */
+/* A directory that is another by every look has no end; the next change of a name above it asks again. */
+#define MAX_STALE_LOOKS 3
+
+static bool has_stale_mark(const struct daemon *d)
+{
+        size_t n;
+        const struct mark_failure *failures = marks_failures(d->street.marks, &n);
+
+        for (size_t i = 0; i < n; i++)
+                if (failures[i].error == ESTALE)
+                        return true;
+        return false;
+}
+
+/* The world was looked at before these marks told of changes: what happened in between is seen by a second
+ * look.  So is a directory that was another by the time its mark was to be placed. */
 static void look_again(struct daemon *d, const struct reload_result *result)
 {
-        if (result->marks_added > result->marks_failed)
+        bool placed = result->marks_added > result->marks_failed;
+
+        if (placed)
+                d->loader.stale_looks = 0;
+        if (placed || (has_stale_mark(d) && d->loader.stale_looks++ < MAX_STALE_LOOKS))
                 loader_world_changed(d);
 }
 

@@ -22,6 +22,8 @@ struct walk {
         struct strbuf pending;   /* what is still to be walked */
         const char *links[MAX_LINKS + 1];
         size_t n_links;
+        struct world_dir *dirs;
+        size_t n_dirs, cap_dirs;
         struct arena *arena;
         bool lexical;            /* the rest is only spelled out */
         struct world_path *found;
@@ -47,6 +49,34 @@ static int note_link(struct walk *w)
                 return -ENOMEM;
         if (w->n_links < ELEMENTSOF(w->links))
                 w->links[w->n_links++] = copy;
+        return 0;
+}
+
+/* Here the name that done has just got is looked up: who follows the path must see it come and go. */
+static int note_dir(struct walk *w)
+{
+        size_t len = w->done.len;
+        struct world_dir *d;
+
+        if (w->n_dirs == w->cap_dirs) {
+                size_t cap = w->cap_dirs ? 2 * w->cap_dirs : 8;
+                struct world_dir *v = arena_alloc_array(w->arena, cap, sizeof(*v));
+
+                if (!v)
+                        return -ENOMEM;
+                if (w->n_dirs > 0)
+                        memcpy(v, w->dirs, w->n_dirs * sizeof(*v));
+                w->dirs = v;
+                w->cap_dirs = cap;
+        }
+        while (len > 1 && w->done.data[len - 1] != '/')
+                len--;
+        d = &w->dirs[w->n_dirs];
+        *d = (struct world_dir){ .path = arena_strndup(w->arena, w->done.data, MAX_OF(len - 1, (size_t)1)) };
+        if (!d->path)
+                return -ENOMEM;
+        (void)handle_of(w->fd, &d->handle);
+        w->n_dirs++;
         return 0;
 }
 
@@ -136,7 +166,10 @@ static int step(struct walk *w, const char *name)
 {
         _cleanup_close_ int fd = -1;
         struct stat st;
+        int r = note_dir(w);
 
+        if (r < 0)
+                return r;
         if (is_off_limits(w)) {
                 w->found->exists = true;
                 w->lexical = true;
@@ -233,6 +266,8 @@ int probe_path(const struct world *world, int root_fd, const char *path, struct 
                 return -ENOMEM;
         memcpy(links, w.links, w.n_links * sizeof(*links));
         found.links = (struct strings){ .v = links, .n = w.n_links };
+        found.dirs = w.dirs;
+        found.n_dirs = w.n_dirs;
         *ret = found;
         return 0;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gcrypt.h>
 
+#include "plan_above.h"
 #include "plan_ignore.h"
 #include "strbuf.h"
 
@@ -66,6 +67,9 @@ int generation_build(struct rules *rules, struct settings *settings, struct worl
         if (r < 0)
                 return r;
         r = plan_ignores(g->plan, rules, settings, g->matcher);
+        if (r < 0)
+                return r;
+        r = plan_above(g->plan, rules, world);
         if (r < 0)
                 return r;
         r = leads_build(rules, world, &g->leads);

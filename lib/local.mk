@@ -51,6 +51,7 @@ lib_libcore_a_SOURCES = \
 	%D%/placement.c %D%/placement.h \
 	%D%/plan.c %D%/plan.h \
 	%D%/plan_dirs.c \
+	%D%/plan_above.c %D%/plan_above.h \
 	%D%/plan_cover.c %D%/plan_cover.h \
 	%D%/plan_gaps.c \
 	%D%/plan_ignore.c %D%/plan_ignore.h \

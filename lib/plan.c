@@ -14,6 +14,7 @@
 #include <errno.h>
 
 #include "fan_uapi.h"
+#include "plan_above.h"
 
 /* A name that comes, goes or leads elsewhere: what a rule must see of the links
  * on its path and of a component that is missing. */
@@ -87,12 +88,14 @@ static void demand_tripwire(struct planner *pl, const char *path, uint32_t event
 /*
  * The links walked through must be seen when they are replaced; the first missing
  * component, which alone is part of the resolved path, when it appears, also by a
- * directory that is moved there.
+ * directory that is moved there.  Their directories tell (plan_above.c), where these are known.
  */
 static void demand_links(struct planner *pl, const struct world_path *p, uint32_t events)
 {
         for (size_t i = 0; i < p->links.n; i++) {
-                if (world_path_is_below(p->resolved, p->links.v[i]))
+                if (plan_dir_of(pl->world, p->links.v[i]))
+                        demand_tripwire(pl, p->links.v[i], events & EV_ATTRIB, false);
+                else if (world_path_is_below(p->resolved, p->links.v[i]))
                         demand_tripwire(pl, p->links.v[i], EV_OF_MISSING, true);
                 else
                         demand_tripwire(pl, p->links.v[i], EV_OF_LINK | (events & EV_ATTRIB), false);

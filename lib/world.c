@@ -341,6 +341,24 @@ uint32_t world_locate(const struct world *w, const char *path, struct strbuf *in
         return mount;
 }
 
+/* How many of the last directories are compared with a new one: paths that follow each other share theirs. */
+#define DIRS_COMPARED 32u
+
+int world_add_dir(struct world *w, const struct world_dir *facts)
+{
+        struct world_dir d = *facts;
+
+        for (uint32_t i = w->n_dirs; i-- > 0 && w->n_dirs - i <= DIRS_COMPARED;)
+                if (streq(w->dirs[i].path, d.path))
+                        return 0;
+        d.mount = world_mount_of(w, d.path);
+        d.path = arena_strdup(w->arena, d.path);
+        if (!d.path || grow(w->arena, (void **)&w->dirs, w->n_dirs, sizeof(d)) < 0)
+                return -ENOMEM;
+        w->dirs[w->n_dirs++] = d;
+        return 0;
+}
+
 int world_add_path(struct world *w, const struct world_path *facts)
 {
         _cleanup_strbuf_ struct strbuf inside = STRBUF_NULL;
@@ -354,6 +372,11 @@ int world_add_path(struct world *w, const struct world_path *facts)
             copy_strings(w->arena, &facts->links, &p.links) < 0 ||
             grow(w->arena, (void **)&w->paths, w->n_paths, sizeof(p)) < 0)
                 return -ENOMEM;
+        for (size_t i = 0; i < facts->n_dirs; i++)
+                if (world_add_dir(w, &facts->dirs[i]) < 0)
+                        return -ENOMEM;
+        p.dirs = NULL;
+        p.n_dirs = 0;
         w->paths[w->n_paths++] = p;
         return 0;
 }
@@ -383,8 +406,28 @@ static int compare_names(const void *a, const void *b)
         return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind) : strcmp(x->name, y->name);
 }
 
+static int compare_dirs(const void *a, const void *b)
+{
+        const struct world_dir *x = a, *y = b;
+
+        return strcmp(x->path, y->path);
+}
+
+static void sort_dirs(struct world *w)
+{
+        uint32_t n = 0;
+
+        if (w->n_dirs > 0)
+                qsort(w->dirs, w->n_dirs, sizeof(*w->dirs), compare_dirs);
+        for (uint32_t i = 0; i < w->n_dirs; i++)
+                if (n == 0 || !streq(w->dirs[n - 1].path, w->dirs[i].path))
+                        w->dirs[n++] = w->dirs[i];
+        w->n_dirs = n;
+}
+
 void world_finish(struct world *w)
 {
+        sort_dirs(w);
         if (w->n_paths > 0)
                 qsort(w->paths, w->n_paths, sizeof(*w->paths), compare_paths);
         if (w->n_names > 0)
@@ -396,6 +439,13 @@ const struct world_path *world_find_path(const struct world *w, const char *path
         struct world_path key = { .path = path };
 
         return w->n_paths == 0 ? NULL : bsearch(&key, w->paths, w->n_paths, sizeof(key), compare_paths);
+}
+
+const struct world_dir *world_find_dir(const struct world *w, const char *path)
+{
+        struct world_dir key = { .path = path };
+
+        return w->n_dirs == 0 ? NULL : bsearch(&key, w->dirs, w->n_dirs, sizeof(key), compare_dirs);
 }
 
 const struct world_name *world_find_name(const struct world *w, enum name_kind kind, const char *name)

@@ -50,6 +50,13 @@ struct world_mount {
         bool noexec, read_only;
 };
 
+/* A directory on the way of some rule's path. */
+struct world_dir {
+        const char *path;     /* canonical */
+        uint32_t mount;       /* that holds it */
+        struct handle handle; /* len 0 when not known */
+};
+
 struct world_path {
         const char *path;     /* as in the rules */
         bool exists;
@@ -61,6 +68,8 @@ struct world_path {
         uint32_t type;        /* TYPE_ bit when it exists, of what it leads to */
         struct handle handle; /* of what it leads to; len 0 when not known */
         uint32_t nlink;       /* names of what it leads to; 0 when not known */
+        const struct world_dir *dirs; /* in which names were looked up on the way; for world_add_path() alone */
+        size_t n_dirs;
 };
 
 enum name_kind { NAME_USER, NAME_GROUP };
@@ -93,6 +102,8 @@ struct world {
         uint32_t n_mounts;
         struct world_path *paths;   /* sorted by path, unique */
         uint32_t n_paths;
+        struct world_dir *dirs;     /* sorted by path, unique */
+        uint32_t n_dirs;
         struct world_name *names;   /* sorted by kind, name */
         uint32_t n_names;
         uint32_t *by_mountpoint;    /* n_mounts indexes sorted by mountpoint; after world_seal() */
@@ -121,10 +132,11 @@ struct world_mount_facts {
 };
 int world_add_mount(struct world *w, const struct world_mount_facts *facts);
 int world_seal(struct world *w);
-/* facts->path must be new; mount and inside are computed from resolved. */
+/* facts->path must be new; mount and inside are computed from resolved.  Its dirs are added to the world's. */
 int world_add_path(struct world *w, const struct world_path *facts);
+int world_add_dir(struct world *w, const struct world_dir *facts);
 int world_add_name(struct world *w, const struct world_name *facts);
-/* Sorts paths and names for look-up; call once after the last one. */
+/* Sorts paths, directories and names for look-up; call once after the last one. */
 void world_finish(struct world *w);
 
 /* Every distinct path that the rules name, and every user and group name that
@@ -146,6 +158,7 @@ uint32_t world_mount_at(const struct world *w, const char *path);
 /* All mounts, visible or not, strictly below the absolute path: *ret_n indexes sorted by mountpoint. */
 const uint32_t *world_mounts_below(const struct world *w, const char *path, size_t *ret_n);
 const struct world_path *world_find_path(const struct world *w, const char *path);
+const struct world_dir *world_find_dir(const struct world *w, const char *path);
 const struct world_name *world_find_name(const struct world *w, enum name_kind kind, const char *name);
 uint32_t world_find_fs(const struct world *w, uint32_t sdev_major, uint32_t sdev_minor);
 /* True when looking at a file there may wait for another machine or another
@@ -188,6 +201,7 @@ int world_canonical_path(const struct world *w, uint32_t fs, const char *inside,
  *   mount ID PARENT MAJ:MIN ROOT MOUNTPOINT FSTYPE SOURCE [noexec,ro,pseudo,network]
  *   fs MAJ:MIN [fsid=HEX] [error=EOPNOTSUPP] [directories|own-group]
  *   path PATH [exists] [type=file] [links=1] [resolved=P] [link=P]... [error=EACCES] [handle=HEX]
+ *   dir PATH HANDLE
  *   user NAME [ID]
  *   group NAME [ID]
  *   kernel NAME...

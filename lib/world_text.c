@@ -237,6 +237,16 @@ static int read_path(struct reader *r, struct words *w)
         return world_add_path(r->world, &p);
 }
 
+static int read_dir(struct reader *r, struct words *w)
+{
+        struct world_dir d = {};
+
+        if (w->n != 3 || w->v[1][0] != '/' || !parse_handle(w->v[2], &d.handle))
+                return bad(r, "not a directory with its handle", w->v[0]);
+        d.path = w->v[1];
+        return world_add_dir(r->world, &d);
+}
+
 static int read_name(struct reader *r, struct words *w, enum name_kind kind)
 {
         struct world_name name = { .kind = kind };
@@ -309,10 +319,12 @@ static int read_line(struct reader *r, struct words *w)
                 return read_name(r, w, NAME_GROUP);
         if (streq(kind, "kernel"))
                 return read_kernel(r, w);
-        if (!streq(kind, "path"))
+        if (!streq(kind, "path") && !streq(kind, "dir"))
                 return bad(r, "unknown kind of fact", kind);
         k = seal_once(r);
-        return k < 0 ? k : read_path(r, w);
+        if (k < 0)
+                return k;
+        return streq(kind, "path") ? read_path(r, w) : read_dir(r, w);
 }
 
 static int read_all(struct reader *r, char *text)

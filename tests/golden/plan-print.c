@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "plan_above.h"
 #include "plan_ignore.h"
 #include "strbuf.h"
 
@@ -64,7 +65,7 @@ int main(int argc, char *argv[])
             world_parse_text(world_text.text, world_text.len, &diag, &world) < 0 ||
             plan_build(rules, settings, world, &plan) < 0 ||
             matcher_build(rules, settings, world, &matcher) < 0 ||
-            plan_ignores(plan, rules, settings, matcher) < 0) {
+            plan_ignores(plan, rules, settings, matcher) < 0 || plan_above(plan, rules, world) < 0) {
                 print_findings(&diag);
                 return 1;
         }

@@ -95,6 +95,17 @@ CASES = [
 ]
 
 
+# The same where no rule asks for creations, removals and renames: the directories above are followed all the
+# same.  Of what is made in a directory before that has its mark nothing tells but the next look, so without
+# the cases that do two things at once.
+QUIET = [Case(c.name, c.prepared, c.paths, *c.steps, sees=c.sees, events="content") for c in CASES if c.name in {
+    "directory above renamed and back", "directory right above renamed", "directories exchanged",
+    "filled directory moved in", "file replaced by rename", "file removed and made again", "link leads elsewhere",
+    "link on the way leads elsewhere", "link removed and made again", "chain of links", "two paths to one place",
+    "mounted over a directory above"}]
+TABLES = {"change": CASES, "content": QUIET}
+
+
 def rule(number, case, where):
     paths = ", ".join(f'"{where}/{path}"' for path in case.paths)
     return (f'c{number}: {{ path = [ {paths} ]; scope = "{case.scope}"; events = "{case.events}"; '
@@ -152,12 +163,14 @@ class Table:
         assert {f"{where}/{case.sees}" for where, case in self.cases.items() if case.sees} - seen == set()
 
 
+@pytest.mark.parametrize("events", TABLES)
 @pytest.mark.parametrize("fstype", ["tmpfs", "ext4"])
-def test_names(fawatchd, machine, fstype):
+def test_names(fawatchd, machine, fstype, events):
+    cases = TABLES[events]
     machine.mount(fstype, "/t/w")
-    machine.sh(f"mkdir /t/w/{{0..{len(CASES) - 1}}}")
-    table = Table(fawatchd, CASES)
+    machine.sh(f"mkdir /t/w/{{0..{len(cases) - 1}}}")
+    table = Table(fawatchd, cases)
     table.start()
-    for i in range(max(len(case.steps) for case in CASES)):
+    for i in range(max(len(case.steps) for case in cases)):
         table.take(i)
     table.sees()

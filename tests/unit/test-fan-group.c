@@ -393,6 +393,15 @@ static void test_probe_path(void **state)
                         assert_string_equal(found.links.v[k], cases[i].links[k]);
                 assert_null(cases[i].links[found.links.n]);
         }
+        /* the directories in which names were looked up, of the path and of its link */
+        assert_int_equal(probe_path(w, root, TOP "/link/x", arena, &found), 0);
+        assert_true(found.n_dirs >= 4);
+        assert_string_equal(found.dirs[0].path, "/");
+        assert_string_equal(found.dirs[found.n_dirs - 2].path, TOP);
+        assert_string_equal(found.dirs[found.n_dirs - 1].path, TOP "/dir");
+        for (size_t i = 0; i < found.n_dirs; i++)
+                assert_true(found.dirs[i].handle.len > 0);
+
         assert_int_equal(probe_path(w, root, TOP "/loop", arena, &found), 0);
         assert_int_equal(found.error, ELOOP);
         assert_false(found.exists);
