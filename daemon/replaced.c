@@ -446,6 +446,7 @@ static void tell_changed(struct pipeline *p)
                         set_cause(w, NULL);
         }
         settle_all(p);
+        resolver_end_batch(p->params.resolver); /* no batch may follow: nothing is to keep a filesystem busy */
 }
 
 /* What the world says of one path, and what was told of it. */
