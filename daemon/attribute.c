@@ -191,11 +191,11 @@ uint64_t attributor_queue_empty_usec(struct attributor *a)
         return a->tracker ? proc_events_queue_empty_usec(a->tracker) : 0;
 }
 
-void attributor_begin_batch(struct attributor *a, uint64_t oldest_usec)
+void attributor_begin_batch(struct attributor *a, uint64_t oldest_usec, uint64_t read_usec)
 {
         a->oldest_usec = oldest_usec;
         if (a->tracked)
-                tracked_begin_batch(a->tracked, oldest_usec);
+                tracked_begin_batch(a->tracked, oldest_usec, read_usec);
 }
 
 void attributor_end_batch(struct attributor *a)

@@ -46,8 +46,9 @@ uint64_t attributor_queue_empty_usec(struct attributor *a);
 int attributor_set_exec_filesystems(struct attributor *a, const struct exec_filesystem *v, size_t n);
 
 /* A batch of events begins, of which none was queued before oldest_usec
- * (CLOCK_BOOTTIME): the queue was seen empty then.  0 = not known. */
-void attributor_begin_batch(struct attributor *a, uint64_t oldest_usec);
+ * (CLOCK_BOOTTIME): the queue was seen empty then; and none after read_usec: all were read
+ * by then.  0 = not known. */
+void attributor_begin_batch(struct attributor *a, uint64_t oldest_usec, uint64_t read_usec);
 
 struct attribution_query {
         int32_t pid;

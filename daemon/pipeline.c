@@ -360,7 +360,8 @@ uint64_t pipeline_watched_usec(const struct pipeline *p)
 /* Judges the current window, reads the next one, and writes the records of the first. */
 static int round_trip(struct pipeline *p, struct drained *d)
 {
-        attributor_begin_batch(p->params.attributor, MAX_OF(d->usec, p->current->since_usec));
+        attributor_begin_batch(p->params.attributor, MAX_OF(d->usec, p->current->since_usec),
+                               p->current->read_boottime_usec);
         p->oldest_usec = realtime_of(p, d->usec);
         judge_window(p);
 
@@ -382,7 +383,7 @@ static int round_trip(struct pipeline *p, struct drained *d)
 static void finish_other(struct pipeline *p)
 {
         p->group = NULL;
-        attributor_begin_batch(p->params.attributor, 0);
+        attributor_begin_batch(p->params.attributor, 0, 0);
         judge_window(p);
         settle_weaken(p, false);
         end_window(p);
@@ -464,7 +465,7 @@ static void replay_current(struct pipeline *p)
         const struct spool_window *kept = p->current->kept;
 
         p->key = (struct group_key){ .kind = (enum group_kind)kept->group_kind, .mount_id = kept->mount_id };
-        attributor_begin_batch(p->params.attributor, kept->oldest_usec);
+        attributor_begin_batch(p->params.attributor, kept->oldest_usec, 0);
         judge_window(p);
         settle_weaken(p, false);
         end_window(p);
@@ -506,7 +507,7 @@ int pipeline_judge(struct pipeline *p, const struct group_key *group, const void
                 return r;
         p->params.counters->events_bad += bad;
         p->current->read_usec = p->params.realtime_usec();
-        attributor_begin_batch(p->params.attributor, 0);
+        attributor_begin_batch(p->params.attributor, 0, 0);
         judge_window(p);
         settle_weaken(p, false);
         end_window(p);

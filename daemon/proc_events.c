@@ -88,7 +88,7 @@ static void take_exec(struct proc_events *e, int32_t pid, uint64_t ns)
         struct proc_inherited inherited;
         struct proc_facts facts;
         bool known = proctable_inherited(e->table, pid, &inherited);
-        int r = proc_reader_exec(e->reader, pid, known ? &inherited : NULL, &facts);
+        int r = proc_reader_exec(e->reader, pid, ns, known ? &inherited : NULL, &facts);
 
         proctable_exec(e->table, pid, ns, r < 0 ? NULL : &facts);
 }
@@ -197,10 +197,13 @@ static bool take_messages(struct proc_events *e, size_t max, uint64_t until_ns)
         bool ours;
 
         for (size_t n = 0; n < max; n++) {
+                uint64_t before = monotonic_ns();
                 int r = receive(e, &p, &ours);
 
-                if (r == 0)
+                if (r == 0) {
+                        proctable_caught_up(e->table, before);
                         return true;
+                }
                 if (r < 0)
                         lost(e);
                 else if (ours)
@@ -532,7 +535,7 @@ uint64_t proc_events_queue_empty_usec(struct proc_events *e)
         (void)pthread_mutex_lock(&e->lock);
         uint64_t ns = e->empty_ns;
         (void)pthread_mutex_unlock(&e->lock);
-        return ns ? (ns + boottime_ahead_ns()) / NSEC_PER_USEC : 0;
+        return ns ? (ns + boottime_lead().least_ns) / NSEC_PER_USEC : 0;
 }
 
 struct proctable *proc_events_lock(struct proc_events *e)
@@ -559,6 +562,16 @@ void proc_events_release(struct proc_events *e)
 void proc_events_needed_since(struct proc_events *e, uint64_t ns)
 {
         e->needed_ns = ns;
+}
+
+void proc_events_look_again(struct proc_events *e, int32_t pid)
+{
+        (void)pthread_mutex_lock(&e->lock);
+        uint64_t file = proc_reader_running(e->reader, pid), now = monotonic_ns();
+        if (file != 0)
+                proctable_looked(e->table, pid, file, now);
+        (void)take_messages(e, BATCH, UINT64_MAX);
+        (void)pthread_mutex_unlock(&e->lock);
 }
 
 void proc_events_refresh(struct proc_events *e, int32_t pid)

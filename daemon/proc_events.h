@@ -33,6 +33,8 @@ struct proctable *proc_events_lock(struct proc_events *e);
 void proc_events_release(struct proc_events *e);
 /* Events from this time on (of CLOCK_MONOTONIC) may still be asked about. */
 void proc_events_needed_since(struct proc_events *e, uint64_t ns);
+/* Looks whether what pid is known to run has begun, and takes in what was told by then; locks itself. */
+void proc_events_look_again(struct proc_events *e, int32_t pid);
 /* Reads session, login and unit of a living process again; locks itself. */
 void proc_events_refresh(struct proc_events *e, int32_t pid);
 

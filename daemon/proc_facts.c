@@ -17,6 +17,8 @@
 #define MAX_CMDLINE 4096u
 #define DELETED " (deleted)"
 #define CACHED_FILESYSTEMS 16u
+#define LEAD_READINGS 8
+#define LEAD_EXACT_NS 1000u
 
 struct proc_reader {
         int proc; /* /proc */
@@ -40,11 +42,23 @@ uint64_t monotonic_ns(void)
         return clock_ns(CLOCK_MONOTONIC);
 }
 
-uint64_t boottime_ahead_ns(void)
+struct clock_lead boottime_lead(void)
 {
-        uint64_t monotonic = clock_ns(CLOCK_MONOTONIC), boottime = clock_ns(CLOCK_BOOTTIME);
+        struct clock_lead best = { .least_ns = 0, .most_ns = UINT64_MAX };
 
-        return boottime > monotonic ? boottime - monotonic : 0;
+        /* preempted between two clocks, one would take the pause for a lead */
+        for (int n = 0; n < LEAD_READINGS && best.most_ns - best.least_ns > LEAD_EXACT_NS; n++) {
+                uint64_t before = clock_ns(CLOCK_MONOTONIC), boottime = clock_ns(CLOCK_BOOTTIME),
+                         after = clock_ns(CLOCK_MONOTONIC);
+                struct clock_lead lead = {
+                        .least_ns = boottime - MIN_OF(after, boottime),
+                        .most_ns = boottime - MIN_OF(before, boottime),
+                };
+
+                if (lead.most_ns - lead.least_ns < best.most_ns - best.least_ns)
+                        best = lead;
+        }
+        return best;
 }
 
 int proc_reader_new(struct proc_reader **ret)
@@ -145,11 +159,10 @@ static void read_exe(struct proc_reader *r, int dir, struct proc_facts *f)
         }
 }
 
-static void read_program(struct proc_reader *r, int dir, struct proc_facts *f)
+static void read_cmdline(struct proc_reader *r, int dir, struct proc_facts *f)
 {
         f->cmdline = (struct bytes){ .p = r->cmdline,
                                      .len = read_text(dir, "cmdline", r->cmdline, sizeof(r->cmdline)) };
-        read_exe(r, dir, f);
 }
 
 static void read_cgroup(struct proc_reader *r, int dir, struct proc_facts *f)
@@ -208,8 +221,21 @@ static void take_ids(struct proc_reader *r, int dir, const struct proc_inherited
         f->ids.egid = st.st_gid;
 }
 
-int proc_reader_exec(struct proc_reader *r, int32_t pid, const struct proc_inherited *inherited,
-                     struct proc_facts *ret)
+/*
+ * Has the program run?  Until it does, nothing of a file is mapped: an exec only writes
+ * (the arguments, the end of the data), which leaves pages of no file; the first
+ * instruction is of one.  Older kernels count in portions, and may say no for a while.
+ */
+static bool has_run(struct proc_reader *r, int dir)
+{
+        unsigned long size, resident, of_files;
+
+        return read_text(dir, "statm", r->text, sizeof(r->text)) > 0 &&
+               sscanf(r->text, "%lu %lu %lu", &size, &resident, &of_files) == 3 && of_files > 0;
+}
+
+int proc_reader_exec(struct proc_reader *r, int32_t pid, uint64_t told_ns,
+                     const struct proc_inherited *inherited, struct proc_facts *ret)
 {
         struct proc_facts f = { .loginuid = ID_UNKNOWN, .session = ID_UNKNOWN };
         _cleanup_close_ int dir = open_process(r, pid);
@@ -222,7 +248,9 @@ int proc_reader_exec(struct proc_reader *r, int32_t pid, const struct proc_inher
         if (r->comm[n - 1] == '\n')
                 r->comm[n - 1] = '\0';
         f.comm = r->comm;
-        read_program(r, dir, &f);
+        read_cmdline(r, dir, &f);
+        f.ran = f.looked_ns > told_ns + PROMPT_NS && has_run(r, dir);
+        read_exe(r, dir, &f); /* last: it shows which program the rest was read of */
         f.read_ns = monotonic_ns();
         /* a zombie has none any more, and one that changed is of another program */
         if (!f.exe || f.exe_file != seen)
@@ -242,6 +270,14 @@ int proc_reader_exec(struct proc_reader *r, int32_t pid, const struct proc_inher
         }
         *ret = f;
         return 0;
+}
+
+uint64_t proc_reader_running(struct proc_reader *r, int32_t pid)
+{
+        _cleanup_close_ int dir = open_process(r, pid);
+        uint64_t file = dir >= 0 ? exe_file_of(dir) : 0;
+
+        return file != 0 && has_run(r, dir) && exe_file_of(dir) == file ? file : 0;
 }
 
 int proc_reader_all(struct proc_reader *r, int32_t pid, struct proc_facts *ret, int32_t *ret_ppid,
@@ -266,12 +302,13 @@ int proc_reader_all(struct proc_reader *r, int32_t pid, struct proc_facts *ret, 
         if (!f.kernel_thread) {
                 read_ids(r, dir, &f);
                 read_place(r, dir, &f);
-                read_program(r, dir, &f);
+                read_cmdline(r, dir, &f);
+                read_exe(r, dir, &f);
         }
         read_cgroup(r, dir, &f);
         f.read_ns = monotonic_ns();
         *ret_ppid = stat.ppid;
-        *ret_begin_ns = ns - MIN_OF(boottime_ahead_ns(), ns);
+        *ret_begin_ns = ns - MIN_OF(boottime_lead().most_ns, ns);
         *ret = f;
         return 0;
 }

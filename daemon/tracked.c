@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "actor_block.h"
@@ -15,6 +16,9 @@
 #define MAX_ACTOR_BYTES (4u * 1024u * 1024u)
 /* Session and unit of a living process can change without any event: read again after this. */
 #define REFRESH_NS (USEC_PER_SEC * NSEC_PER_USEC)
+/* So long a batch waits in all for programs that are about to run. */
+#define PATIENCE_NS (50 * USEC_PER_MSEC * NSEC_PER_USEC)
+#define PATIENCE_STEP_NS (500 * NSEC_PER_USEC)
 
 /* Handed out to events of a batch, so it lives on to the batch's end when replaced. */
 struct tracked_actor {
@@ -31,9 +35,10 @@ struct tracked {
         struct exec_filesystem *filesystems;
         struct lru *actors; /* by what they are made of */
         struct tracked_actor *retired;
-        uint64_t lo_ns;
-        uint64_t ahead_ns; /* CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC */
+        uint64_t lo_ns, hi_ns; /* when the batch's events were queued, and read; CLOCK_MONOTONIC */
+        uint64_t ahead_ns;     /* CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC */
         uint64_t ticks_a_second;
+        uint64_t patience_ns; /* left of this batch's */
 };
 
 /* What an actor is made of: equal keys, equal actors. */
@@ -62,7 +67,7 @@ int tracked_new(struct proc_events *events, struct names *names, struct counters
                 .events = events,
                 .names = names,
                 .counters = counters,
-                .ahead_ns = boottime_ahead_ns(),
+                .ahead_ns = boottime_lead().least_ns,
                 .ticks_a_second = (uint64_t)sysconf(_SC_CLK_TCK),
         };
         if (lru_new(MAX_ACTORS, MAX_ACTOR_BYTES, retire, t, &t->actors) < 0)
@@ -100,12 +105,15 @@ void tracked_set_exec_filesystems(struct tracked *t, const struct exec_filesyste
         t->filesystems = copy;
 }
 
-void tracked_begin_batch(struct tracked *t, uint64_t lo_usec)
+void tracked_begin_batch(struct tracked *t, uint64_t lo_usec, uint64_t hi_usec)
 {
-        uint64_t lo = lo_usec * NSEC_PER_USEC, now = monotonic_ns();
+        const struct clock_lead lead = boottime_lead();
+        uint64_t lo = lo_usec * NSEC_PER_USEC, hi = (hi_usec + 1) * NSEC_PER_USEC, now = monotonic_ns();
 
-        t->ahead_ns = boottime_ahead_ns();
-        t->lo_ns = lo - MIN_OF(t->ahead_ns, lo);
+        t->ahead_ns = lead.least_ns;
+        t->patience_ns = PATIENCE_NS;
+        t->lo_ns = lo - MIN_OF(lead.most_ns, lo);
+        t->hi_ns = hi_usec > 0 ? hi - MIN_OF(lead.least_ns, hi) : UINT64_MAX;
         proctable_caught_up(proc_events_acquire(t->events), now);
         proc_events_needed_since(t->events, t->lo_ns);
         proc_events_release(t->events);
@@ -256,11 +264,32 @@ static enum attribution attribution_of(const struct proc_answer *p)
         return p->program_certain && !p->next ? ATTRIBUTION_VERIFIED : ATTRIBUTION_PROCESS;
 }
 
+/*
+ * A program was put in place and has not run yet, as a rule because we do: gives way to it
+ * for a moment.  False when there is no time left.  The lock is held before; behind true it
+ * is not.
+ */
+static bool look_again(struct tracked *t, int32_t pid)
+{
+        const struct timespec pause = { .tv_nsec = PATIENCE_STEP_NS };
+        uint64_t begin = monotonic_ns();
+
+        if (t->patience_ns == 0)
+                return false;
+        proc_events_release(t->events);
+        if (t->patience_ns < PATIENCE_NS)
+                (void)nanosleep(&pause, NULL);
+        proc_events_look_again(t->events, pid);
+        t->patience_ns -= MIN_OF(MAX_OF(monotonic_ns() - begin, UINT64_C(1)), t->patience_ns);
+        return true;
+}
+
 bool tracked_find(struct tracked *t, const struct attribution_query *q, bool alive, struct attributed *ret)
 {
         const struct proc_question question = {
                 .pid = q->pid,
                 .lo_ns = t->lo_ns,
+                .hi_ns = t->hi_ns,
                 .ordered = !q->other_queue,
                 .alive = alive,
                 .is_exec = q->is_exec,
@@ -272,6 +301,8 @@ bool tracked_find(struct tracked *t, const struct attribution_query *q, bool ali
         struct tracked_actor *a = NULL;
         bool found = proctable_find(proc_events_lock(t->events), &question, &p);
 
+        while (found && p.look_again && look_again(t, q->pid))
+                found = proctable_find(proc_events_lock(t->events), &question, &p);
         if (found && !p.exited && !p.image->kernel_thread &&
             monotonic_ns() - p.image->place_ns > REFRESH_NS) {
                 proc_events_release(t->events);

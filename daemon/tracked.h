@@ -14,8 +14,8 @@ DEFINE_CLEANUP(struct tracked, tracked_free);
 
 void tracked_set_mask(struct tracked *t, const struct strings *mask);
 void tracked_set_exec_filesystems(struct tracked *t, const struct exec_filesystem *v, size_t n);
-/* lo_usec as oldest_usec of attributor_begin_batch(). */
-void tracked_begin_batch(struct tracked *t, uint64_t lo_usec);
+/* As attributor_begin_batch(). */
+void tracked_begin_batch(struct tracked *t, uint64_t lo_usec, uint64_t hi_usec);
 void tracked_end_batch(struct tracked *t);
 
 /* False when the table does not say whose event it is. */

@@ -319,6 +319,14 @@ bool proctable_inherited(const struct proctable *t, int32_t pid, struct proc_inh
         return true;
 }
 
+void proctable_looked(struct proctable *t, int32_t pid, uint64_t exe_file, uint64_t ns)
+{
+        struct life *l = life_living(t, pid);
+
+        if (l && l->image->exe_file == exe_file)
+                l->image->told_ns = MIN_OF(l->image->told_ns, ns);
+}
+
 void proctable_refresh(struct proctable *t, int32_t pid, const struct proc_facts *f)
 {
         struct life *l = life_living(t, pid);

@@ -41,7 +41,11 @@ struct proc_facts {
         uint64_t start_ticks; /* 0 = not read */
         uint64_t read_ns;     /* when the reading had ended */
         uint64_t looked_ns;   /* when its file was seen first; the same as at the end */
+        bool ran;             /* what was read had run: its exec, which is told before, was told by read_ns */
 };
+/* A file seen so soon after the exec is of its program: no process starts, calls exec and
+ * has the next program in place in that time. */
+#define PROMPT_NS (70 * NSEC_PER_USEC)
 
 /* A program of a process: what a process is from a fork or an exec to its next exec. */
 struct proc_image {
@@ -66,6 +70,7 @@ struct proc_image {
         uint64_t begin_ns, ids_ns, comm_ns, read_ns; /* began; ids, comm last changed; was read */
         uint64_t place_ns;                           /* session, login and unit were read */
         uint64_t looked_ns;                          /* as in struct proc_facts */
+        uint64_t told_ns; /* if what was read is of a later program, its exec was told by then */
         uint64_t exe_file, exe_handle, exe_dev, exe_fsid;
 };
 
@@ -108,6 +113,8 @@ struct proc_inherited {
         bool doubtful; /* something was done since it was read that goes with changing it */
 };
 bool proctable_inherited(const struct proctable *t, int32_t pid, struct proc_inherited *ret);
+/* It still has this program at ns, which has run by now: its exec is told. */
+void proctable_looked(struct proctable *t, int32_t pid, uint64_t exe_file, uint64_t ns);
 /* Session, login and unit of a living process, read again. */
 void proctable_refresh(struct proctable *t, int32_t pid, const struct proc_facts *facts);
 
@@ -132,6 +139,7 @@ void proctable_passed(struct proctable *t, uint64_t ns);
 struct proc_question {
         int32_t pid;
         uint64_t lo_ns;     /* the event was not queued before */
+        uint64_t hi_ns;     /* it had been read by then; UINT64_MAX = not known */
         bool ordered;       /* it comes from the queue that open_execs come through */
         bool alive;         /* a pidfd of the event's process says that it is not reaped */
         bool is_exec;       /* the event is an open_exec itself, ... */
@@ -144,6 +152,7 @@ struct proc_answer {
         bool program_likely; /* not certain only because its filesystem raises no open_exec */
         bool comm_certain, ids_certain, place_certain; /* place: login, session, terminal, unit */
         bool exited;
+        bool look_again; /* not certain only as long as another exec may be under way: proctable_looked() */
         const struct proc_image *next; /* the program it became before now; NULL = none */
         uint64_t start_ticks, begin_ns;
 };

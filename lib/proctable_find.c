@@ -52,10 +52,18 @@ static struct proc_image *after(const struct life *l, const struct proc_image *i
 /* May the program n, which began later, have been in place when i was read? */
 static bool may_have_been_there(const struct proc_image *i, const struct proc_image *n, bool n_doubted)
 {
-        if (n->begin_ns > i->read_ns + (image_is_late(i) ? EXEC_LATE_NS : EXEC_PROMPT_NS))
+        if (n->begin_ns > i->told_ns)
                 return false;
         /* the file is read last: where it is another, all is right; if that of n is right */
         return !n->known || n_doubted || n->exe_file == 0 || n->exe_file == i->exe_file;
+}
+
+/* Is another exec perhaps under way, whose program was read already? */
+static bool is_awaited(const struct proctable *t, const struct life *l)
+{
+        const struct proc_image *i = l->image;
+
+        return i->executed && !i->confirmed && !l->exited && image_is_late(i) && t->caught_up_ns < i->told_ns;
 }
 
 /*
@@ -71,8 +79,7 @@ static bool is_doubted(const struct proctable *t, const struct life *l, const st
 
         for (const struct proc_image *c = l->image;; c = c->older, n++) {
                 chain[n] = c;
-                doubted[n] = c->doubtful || (n == 0 && c->executed && !l->exited && image_is_late(c) &&
-                                             t->caught_up_ns < c->read_ns + EXEC_LATE_NS);
+                doubted[n] = c->doubtful || (n == 0 && is_awaited(t, l));
                 for (size_t k = 0; c->executed && k < n; k++)
                         doubted[n] |= may_have_been_there(c, chain[k], doubted[k]);
                 doubted[n] &= !c->confirmed;
@@ -158,15 +165,16 @@ static void pass_by_time(struct life *l, uint64_t lo_ns)
         l->just_passed = false;
 }
 
-/* The only process that an event of pid from lo on can be of. */
-static struct life *find_life(const struct proctable *t, int32_t pid, uint64_t lo_ns, bool alive)
+/* The only process that an event of pid from lo to hi can be of. */
+static struct life *find_life(const struct proctable *t, int32_t pid, uint64_t lo_ns, uint64_t hi_ns,
+                              bool alive)
 {
         struct life *found = NULL, *l = life_newest(t, pid);
 
         if (alive) /* one that exited waits for its parent, unless a later one was not told */
                 return l && l->exited && t->lost_ns >= l->exit_ns ? NULL : l;
         for (; l; l = l->next) {
-                if (l->pid != pid || (l->exited && l->exit_ns < lo_ns))
+                if (l->pid != pid || l->begin_ns > hi_ns || (l->exited && l->exit_ns < lo_ns))
                         continue;
                 if (found)
                         return NULL;
@@ -189,7 +197,7 @@ static struct proc_image *unread_program(const struct life *l)
 
 bool proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged, uint64_t lo_ns)
 {
-        struct life *l = find_life(t, pid, lo_ns, false);
+        struct life *l = find_life(t, pid, lo_ns, UINT64_MAX, false);
 
         if (!l) {
                 /* one of several: their order is lost */
@@ -282,18 +290,31 @@ struct range {
         struct proc_image *first, *last;
 };
 
-static struct range by_time(const struct life *l, uint64_t lo_ns)
+static struct range by_time(const struct life *l, uint64_t lo_ns, uint64_t hi_ns)
 {
-        return (struct range){ .first = image_at(l, lo_ns), .last = l->image };
+        return (struct range){ .first = image_at(l, lo_ns), .last = image_at(l, hi_ns) };
 }
 
-static struct range by_order(const struct proctable *t, struct life *l, uint64_t lo_ns)
+/* The program after i, if the event can be of it: an exec is told before its program runs. */
+static struct proc_image *after_by(const struct life *l, const struct proc_image *i, uint64_t hi_ns)
+{
+        struct proc_image *next = after(l, i);
+
+        return next && next->begin_ns <= hi_ns ? next : NULL;
+}
+
+static struct range by_order(const struct proctable *t, struct life *l, uint64_t lo_ns, uint64_t hi_ns)
 {
         struct range r;
 
         pass_by_time(l, lo_ns);
-        r.first = r.last = l->passed;
-        for (struct proc_image *i = after(l, r.first); i && !image_is_seen(t, l, i); i = after(l, i))
+        r.first = l->passed;
+        /* its open_exec was read while its exec was still under way */
+        while (r.first->begin_ns > hi_ns && r.first->older)
+                r.first = r.first->older;
+        r.last = r.first;
+        for (struct proc_image *i = after_by(l, r.first, hi_ns); i && !image_is_seen(t, l, i);
+             i = after_by(l, i, hi_ns))
                 r.last = i;
         /* other threads run on for a while; a merged open_exec stands where the file was opened */
         if ((r.first->had_threads || r.first->unordered) && r.first->begin_ns > lo_ns && r.first->older)
@@ -364,12 +385,12 @@ static bool began_in_view(const struct proctable *t, const struct life *l, uint6
 
 bool proctable_find(struct proctable *t, const struct proc_question *q, struct proc_answer *ret)
 {
-        struct life *l = find_life(t, q->pid, q->lo_ns, q->alive);
+        struct life *l = find_life(t, q->pid, q->lo_ns, q->hi_ns, q->alive);
 
         if (!l || (!q->alive && !began_in_view(t, l, q->lo_ns)))
                 return false;
 
-        struct range r = q->ordered ? by_order(t, l, q->lo_ns) : by_time(l, q->lo_ns);
+        struct range r = q->ordered ? by_order(t, l, q->lo_ns, q->hi_ns) : by_time(l, q->lo_ns, q->hi_ns);
         if (q->is_exec)
                 r = of_exec(t, l, q, r);
         else
@@ -385,7 +406,8 @@ bool proctable_find(struct proctable *t, const struct proc_question *q, struct p
                 .ids_certain = r.first == i && (i->ids_ns == i->begin_ns || i->ids_ns <= q->lo_ns),
                 .place_certain = same_place(&r),
                 .exited = l->exited,
-                .next = after(l, i),
+                .look_again = !certain && is_awaited(t, l),
+                .next = after_by(l, i, q->hi_ns),
                 .start_ticks = l->start_ticks,
                 .begin_ns = l->begin_ns,
         };

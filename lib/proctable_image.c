@@ -110,6 +110,7 @@ struct proc_image *image_new(struct proctable *t, int32_t pid, uint64_t ns, cons
         i->exe_fsid = f->exe_fsid;
         i->read_ns = i->place_ns = f->read_ns;
         i->looked_ns = f->looked_ns;
+        i->told_ns = f->read_ns + (f->ran ? 0 : image_is_late(i) ? EXEC_LATE_NS : EXEC_PROMPT_NS);
         i->exe = f->exe ? text_get(t, f->exe, strlen(f->exe)) : NULL;
         i->cgroup = f->cgroup ? text_get(t, f->cgroup, strlen(f->cgroup)) : NULL;
         if (f->cmdline.p && f->cmdline.len > 0)

@@ -6,9 +6,6 @@
 
 /* Programs of one process that may matter at a time; what runs more is not told apart. */
 #define MAX_PROGRAMS 16
-/* A file seen so soon after the exec is of its program: no process starts, calls exec and
- * has the next program in place in that time. */
-#define PROMPT_NS (70 * NSEC_PER_USEC)
 /* From the moment its program is in place until it is told, an exec maps and reads from
  * the disk: how long, behind a prompt reading and behind a late one, when all is slow. */
 #define EXEC_PROMPT_NS (5 * USEC_PER_MSEC * NSEC_PER_USEC)

@@ -81,6 +81,7 @@ daemon_unit_tests = \
 	%D%/unit/test-mountinfo \
 	%D%/unit/test-pipeline \
 	%D%/unit/test-replay \
+	%D%/unit/test-proc-facts \
 	%D%/unit/test-reporter \
 	%D%/unit/test-resolve \
 	%D%/unit/test-sink-journal \
@@ -118,6 +119,8 @@ tests_unit_test_tracked_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_attribute_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_resolve_SOURCES = %D%/unit/test-resolve.c $(street_fixture)
 tests_unit_test_resolve_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_proctable_SOURCES = %D%/unit/test-proctable.c %D%/unit/proctable_fixture.h
+tests_unit_test_proc_facts_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_pipeline_SOURCES = %D%/unit/test-pipeline.c $(street_fixture)
 tests_unit_test_pipeline_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_SOURCES = %D%/unit/test-ignores.c $(ignore_fixture)

@@ -342,13 +342,13 @@ static void without_a_pidfd(void **state)
         const struct attribution_query q = { .pid = a.pid, .pidfd = -2 };
 
         hear(&a);
-        attributor_begin_batch(s.attributor, 0);
+        attributor_begin_batch(s.attributor, 0, 0);
         attributor_find(s.attributor, &q, &who);
         assert_int_equal(who.attribution, ATTRIBUTION_UNKNOWN);
         assert_int_equal(who.actor->pid, a.pid);
         assert_null(who.actor->exe);
 
-        attributor_begin_batch(s.attributor, UINT64_MAX);
+        attributor_begin_batch(s.attributor, UINT64_MAX, 0);
         attributor_find(s.attributor, &q, &who);
         assert_int_equal(who.actor->pid, a.pid);
         assert_string_equal(who.actor->exe, ONE);

@@ -7,92 +7,7 @@
 
 #include <cmocka.h>
 
-#include "proctable.h"
-
-#define MSEC UINT64_C(1000000)
-#define DEV 7
-
-static const struct exec_filesystem marked = { .dev = DEV };
-static struct proctable *t;
-
-static int setup(void **state)
-{
-        assert_int_equal(proctable_new(100, 100000, &t), 0);
-        proctable_set_exec_filesystems(t, &marked, 1, 0);
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        proctable_free(t);
-        return 0;
-}
-
-static uint64_t handle_of(const char *exe)
-{
-        return proctable_handle_id(1, exe, strlen(exe));
-}
-
-static struct proc_facts facts_of(const char *exe, uint64_t read_ns)
-{
-        const char *slash = strrchr(exe, '/');
-
-        return (struct proc_facts){
-                .comm = slash ? slash + 1 : exe,
-                .exe = exe,
-                .cmdline = { .p = exe, .len = strlen(exe) + 1 },
-                .cgroup = "0::/a.service\n",
-                .ids = { 0, 0, 0, 0 },
-                .loginuid = ID_UNKNOWN,
-                .session = ID_UNKNOWN,
-                .exe_file = handle_of(exe),
-                .exe_handle = handle_of(exe),
-                .exe_dev = DEV,
-                .read_ns = read_ns,
-                .looked_ns = read_ns,
-        };
-}
-
-static void scanned(int32_t pid, int32_t ppid, const char *exe, uint64_t at)
-{
-        struct proc_facts f = facts_of(exe, at);
-
-        proctable_scanned(t, pid, ppid, 1, &f);
-}
-
-/* Its exec ended at ns and was read at once. */
-static void exec(int32_t pid, const char *exe, uint64_t ns)
-{
-        struct proc_facts f = facts_of(exe, ns + 1000);
-
-        proctable_exec(t, pid, ns, &f);
-}
-
-static void queue_exec(int32_t pid, const char *exe, uint64_t lo)
-{
-        (void)proctable_queue_exec(t, pid, handle_of(exe), false, lo);
-}
-
-/* What an event of pid that was queued since lo is of: "EXE" with a sign of how certain,
- * "?" for a known process whose program is not certain, "-" for none. */
-static const char *answer(int32_t pid, uint64_t lo)
-{
-        static char text[128];
-        const struct proc_question q = { .pid = pid, .lo_ns = lo, .ordered = true };
-        struct proc_answer a;
-
-        if (!proctable_find(t, &q, &a))
-                return "-";
-        (void)snprintf(text, sizeof(text), "%s%s%s%s%s", a.program_certain ? a.image->exe : "?",
-                       a.exited ? " gone" : "", a.comm_certain || !a.program_certain ? "" : " comm?",
-                       a.ids_certain ? "" : " ids?", a.next ? " next" : "");
-        return text;
-}
-
-static void assert_answer(int32_t pid, uint64_t lo, const char *expected)
-{
-        assert_string_equal(answer(pid, lo), expected);
-}
+#include "proctable_fixture.h"
 
 #define SHELL "/bin/sh"
 #define TOUCH "/bin/touch"
@@ -145,7 +60,8 @@ static void recycled_pid(void **state)
         /* the first was gone */
         assert_answer(2, 31, SHELL);
         /* what holds a descriptor of the process knows: the one that is not reaped */
-        const struct proc_question q = { .pid = 2, .lo_ns = 15, .ordered = true, .alive = true };
+        const struct proc_question q = { .pid = 2, .lo_ns = 15, .hi_ns = UINT64_MAX,
+                                        .ordered = true, .alive = true };
         struct proc_answer a;
         assert_true(proctable_find(t, &q, &a));
         assert_string_equal(a.image->exe, SHELL);
@@ -194,7 +110,8 @@ static void bounded(void **state)
         proctable_fork(small, 1, 5, 30); /* who exited gives way */
         assert_int_equal(proctable_count(small), 3);
         struct proc_answer a;
-        assert_true(proctable_find(small, &(struct proc_question){ .pid = 5, .lo_ns = 25, .ordered = true },
+        assert_true(proctable_find(small, &(struct proc_question){ .pid = 5, .lo_ns = 25, .hi_ns = UINT64_MAX,
+                                        .ordered = true },
                                    &a));
         proctable_free(small);
 }
@@ -244,7 +161,8 @@ static void ancestry_outlives_the_parent(void **state)
         proctable_fork(t, 2, 3, 22);
         proctable_exit(t, 2, 23);
         proctable_passed(t, 24);
-        assert_true(proctable_find(t, &(struct proc_question){ .pid = 3, .lo_ns = 24, .ordered = true }, &a));
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 3, .lo_ns = 24, .hi_ns = UINT64_MAX,
+                                        .ordered = true }, &a));
         assert_int_equal(a.image->parent->pid, 2);
         assert_string_equal(a.image->parent->comm, "sed");
         assert_int_equal(a.image->parent->parent->pid, 1);
@@ -263,7 +181,8 @@ static void chain_of_parents_is_cut(void **state)
                         proctable_exit(t, i - 1, 10 + (uint64_t)i);
         }
         proctable_passed(t, 1000);
-        assert_true(proctable_find(t, &(struct proc_question){ .pid = 89, .lo_ns = 1000, .ordered = true },
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 89, .lo_ns = 1000, .hi_ns = UINT64_MAX,
+                                        .ordered = true },
                                    &a));
         for (const struct proc_image *i = a.image->parent; i; i = i->parent, n++)
                 assert_int_equal(i->pid, 88 - (int32_t)n);
@@ -317,7 +236,8 @@ static void program_from_elsewhere(void **state)
         f.exe_dev = DEV + 1;
         proctable_exec(t, 2, 30, &f);
         assert_answer(2, 15, "? ids?");
-        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 15, .ordered = true }, &a));
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 15, .hi_ns = UINT64_MAX,
+                                        .ordered = true }, &a));
         assert_true(a.program_likely);
         assert_string_equal(a.image->exe, "/nfs/tool");
         assert_answer(2, 31, "/nfs/tool");
@@ -399,7 +319,8 @@ static void unread_program_is_known_by_its_file(void **state)
         assert_true(proctable_queue_exec(t, 2, handle_of(TOUCH), false, 15));
         proctable_queue_exec_file(t, 2, handle_of(TOUCH), false, TOUCH, DEV);
         assert_false(proctable_queue_exec(t, 2, handle_of("/lib/ld.so"), false, 15));
-        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 15, .ordered = true }, &a));
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 15, .hi_ns = UINT64_MAX,
+                                        .ordered = true }, &a));
         assert_true(a.program_certain);
         assert_string_equal(a.image->exe, TOUCH);
         assert_string_equal(a.image->comm, "");
@@ -475,6 +396,94 @@ static void late_reading_is_settled(void **state)
         assert_answer(6, 31, TOUCH);
 }
 
+static bool must_look_again(int32_t pid)
+{
+        const struct proc_question q = { .pid = pid, .lo_ns = 31, .hi_ns = UINT64_MAX, .ordered = true };
+        struct proc_answer a;
+
+        assert_true(proctable_find(t, &q, &a));
+        return a.look_again;
+}
+
+/* What had run when it was read was told by then: as soon as all that is known, no other exec
+ * can have been under way. */
+static void late_reading_of_what_had_run(void **state)
+{
+        struct proc_facts late = facts_of(TOUCH, 2 * MSEC);
+
+        late.ran = true;
+        scanned(1, 0, SHELL, 10);
+        proctable_fork(t, 1, 2, 20);
+        proctable_exec(t, 2, 30, &late);
+        proctable_caught_up(t, 2 * MSEC - 1);
+        assert_answer(2, 15, "? ids?");
+        proctable_caught_up(t, 2 * MSEC);
+        assert_answer(2, 15, SHELL " next");
+        /* one more of the same file, told afterwards, was not what was read; told before, perhaps */
+        exec(2, TOUCH, 2 * MSEC + 1);
+        assert_answer(2, 15, SHELL " next");
+        proctable_fork(t, 1, 3, 20);
+        proctable_exec(t, 3, 30, &late);
+        exec(3, TOUCH, 2 * MSEC);
+        assert_answer(3, 15, "? ids?");
+}
+
+/* The same when it is looked at a second time. */
+static void second_look(void **state)
+{
+        struct proc_facts late = facts_of(TOUCH, 2 * MSEC);
+
+        scanned(1, 0, SHELL, 10);
+        proctable_fork(t, 1, 2, 20);
+        proctable_exec(t, 2, 30, &late);
+        proctable_caught_up(t, 3 * MSEC);
+        assert_true(must_look_again(2));
+        proctable_looked(t, 2, handle_of(SED), 3 * MSEC); /* sed's exec is not told yet */
+        assert_answer(2, 31, "?");
+        proctable_looked(t, 2, handle_of(TOUCH), 4 * MSEC);
+        assert_answer(2, 31, "?");
+        assert_true(must_look_again(2));
+        proctable_caught_up(t, 4 * MSEC);
+        assert_answer(2, 31, TOUCH);
+        assert_false(must_look_again(2));
+        /* of who is gone, nothing is awaited, and a look at it says nothing */
+        proctable_exit(t, 2, 5 * MSEC);
+        proctable_looked(t, 2, handle_of(TOUCH), 6 * MSEC);
+        proctable_looked(t, 77, handle_of(TOUCH), 6 * MSEC);
+        assert_answer(2, 31, TOUCH " gone");
+}
+
+/* An event that had been read before a program began is not of that. */
+static void read_before_it_began(void **state)
+{
+        struct proc_facts elsewhere = facts_of(TOUCH, 101);
+
+        elsewhere.exe_dev = DEV + 1;
+        scanned(1, 0, SHELL, 10);
+        proctable_fork(t, 1, 2, 20);
+        proctable_exec(t, 2, 100, &elsewhere);
+        assert_string_equal(answer_by(2, 50, 99), SHELL);
+        assert_string_equal(answer_by(2, 50, 100), "? ids?");
+        /* nor of a process that began afterwards */
+        proctable_exit(t, 2, 200);
+        proctable_fork(t, 1, 2, 300);
+        assert_string_equal(answer_by(2, 150, 299), TOUCH " gone");
+        assert_string_equal(answer_by(2, 150, 300), "-");
+        assert_string_equal(answer_by(2, 5, 19), "-");
+}
+
+/* Its open_exec stands before the event, but its exec had not ended when both were read: of
+ * another thread, or of the loader. */
+static void read_while_its_exec_was_under_way(void **state)
+{
+        scanned(1, 0, SHELL, 10);
+        proctable_fork(t, 1, 2, 20);
+        exec(2, TOUCH, 100);
+        queue_exec(2, TOUCH, 15);
+        assert_string_equal(answer_by(2, 15, 99), SHELL);
+        assert_string_equal(answer_by(2, 15, 100), TOUCH);
+}
+
 /* Prompt: the next program cannot have been there, though it is the same file. */
 static void prompt_reading_is_believed(void **state)
 {
@@ -533,7 +542,7 @@ static void reading_of_a_later_owner_of_the_pid(void **state)
         proctable_exit(t, 2, 60);
         proctable_passed(t, 31);
         /* the first: its program was read of the second */
-        const struct proc_question q = { .pid = 2, .lo_ns = 36, .ordered = true };
+        const struct proc_question q = { .pid = 2, .lo_ns = 36, .hi_ns = UINT64_MAX, .ordered = true };
         struct proc_answer a;
         assert_true(proctable_find(t, &q, &a));
         assert_string_equal(a.image->exe, SHELL);
@@ -568,7 +577,7 @@ static void who_starts_a_program(void **state)
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 const struct proc_question q = {
                         .pid = 2,
-                        .lo_ns = 15,
+                        .lo_ns = 15, .hi_ns = UINT64_MAX,
                         .ordered = true,
                         .is_exec = true,
                         .handle_id = handle_of(cases[i].file),
@@ -590,9 +599,9 @@ static void other_queues_have_no_order(void **state)
         exec(2, TOUCH, 30);
         queue_exec(2, TOUCH, 15);
         struct proc_answer a;
-        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 15 }, &a));
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 15, .hi_ns = UINT64_MAX }, &a));
         assert_false(a.program_certain);
-        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 30 }, &a));
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 30, .hi_ns = UINT64_MAX }, &a));
         assert_true(a.program_certain);
 }
 
@@ -621,7 +630,8 @@ static void ids_and_names_change(void **state)
         proctable_comm(t, 2, 40, "worker");
         assert_answer(2, 31, SHELL " comm?");
         assert_answer(2, 40, SHELL);
-        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 40, .ordered = true }, &a));
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 40, .hi_ns = UINT64_MAX,
+                                        .ordered = true }, &a));
         assert_int_equal(a.image->ids.uid, 1000);
         assert_int_equal(a.image->ids.egid, 100);
         assert_string_equal(a.image->comm, "worker");
@@ -667,7 +677,8 @@ static void session_of_its_own_is_doubtful(void **state)
         proctable_refresh(t, 2, &f);
         assert_true(proctable_inherited(t, 2, &inherited));
         assert_false(inherited.doubtful);
-        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 30, .ordered = true }, &a));
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 30, .hi_ns = UINT64_MAX,
+                                        .ordered = true }, &a));
         assert_string_equal(a.image->cgroup, f.cgroup);
         assert_int_equal(a.image->loginuid, 1000);
 }
@@ -684,7 +695,8 @@ static void events_older_than_the_scan(void **state)
         proctable_exit(t, 2, 70); /* of an earlier one with its pid */
         assert_answer(2, 101, TOUCH);
         struct proc_answer a;
-        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 101, .ordered = true },
+        assert_true(proctable_find(t, &(struct proc_question){ .pid = 2, .lo_ns = 101, .hi_ns = UINT64_MAX,
+                                        .ordered = true },
                                    &a));
         assert_int_equal(a.image->parent->pid, 1);
         /* what it ran before the scan nobody knows */
@@ -721,6 +733,10 @@ int main(void)
                 TEST(unread_program_is_not_guessed),
                 TEST(late_reading_is_not_believed),
                 TEST(late_reading_is_settled),
+                TEST(late_reading_of_what_had_run),
+                TEST(second_look),
+                TEST(read_before_it_began),
+                TEST(read_while_its_exec_was_under_way),
                 TEST(prompt_reading_is_believed),
                 TEST(shifted_readings),
                 TEST(unread_program_after_a_known_one),
