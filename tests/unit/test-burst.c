@@ -45,5 +45,6 @@ int main(void)
                 cmocka_unit_test(test_held_back),
         };
 
+        cmocka_set_message_output(CM_OUTPUT_TAP);
         return cmocka_run_group_tests_name("burst", tests, NULL, NULL);
 }

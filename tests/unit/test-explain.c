@@ -181,7 +181,7 @@ static const struct explain_case cases[] = {
         { "watch: { w: { path = \"/srv\"; events = \"create\"; except: { e: { user = \"root\"; }; }; }; };", "/srv/f",
           TYPE_FILE, .expected = "create:w(create,5)?" },
         { "watch: { w: { path = \"/srv\"; events = \"create\"; except = [ \"*.swp\" ]; }; };", "/srv/x.swp", TYPE_FILE,
-          .expected = "create:read=except" },
+          .expected = "create:read=except rename:read=except" },
         /* two rules, one record: of the higher priority */
         { "watch: { w: { path = \"/srv\"; events = \"create\"; }; v: { path = \"/srv/d\"; events = \"create\"; "
           "priority = \"alert\"; always = true; }; }; ignore: { i: { path = \"/srv\"; }; };", "/srv/d/f", TYPE_FILE,

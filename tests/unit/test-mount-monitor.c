@@ -124,6 +124,7 @@ int main(void)
                 return 0;
         }
         (void)mkdir(TOP, 0700);
+        cmocka_set_message_output(CM_OUTPUT_TAP);
         int r = cmocka_run_group_tests_name("mount-monitor", tests, NULL, NULL);
         (void)rmdir(TOP);
         return r;

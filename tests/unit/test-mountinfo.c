@@ -44,5 +44,6 @@ int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_lines) };
 
+        cmocka_set_message_output(CM_OUTPUT_TAP);
         return cmocka_run_group_tests_name("mountinfo", tests, NULL, NULL);
 }
