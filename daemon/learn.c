@@ -36,7 +36,13 @@ struct learned *learn_look_up(const struct learn *l, const struct fan_handle *h)
 {
         uint8_t key[HANDLE_KEY_MAX];
 
-        return fan_handle_given(h) ? lru_get(l->table, key, handle_key(h, key)) : NULL;
+        size_t len;
+
+        if (!fan_handle_given(h))
+                return NULL;
+        len = handle_key(h, key);
+        /* while slices of the table are corrected, their order is the order of use */
+        return l->paused ? lru_peek(l->table, key, len) : lru_get(l->table, key, len);
 }
 
 void learn_forget(struct learn *l, const struct learned *e)
@@ -158,6 +164,7 @@ void learn_free(struct learn *l)
                 lru_free(l->table);
         dirtree_free(l->tree);
         strbuf_done(&l->scratch);
+        learn_end_correcting(l);
         free(l->terms);
         free(l->usable);
         free(l);

@@ -38,10 +38,14 @@ DEFINE_CLEANUP(struct learn, learn_free);
 
 /* Other groups, which have none of our marks: those of before are forgotten, not taken off. */
 void learn_set_marks(struct learn *l, struct marks *marks);
-/* Before `after` is in force: takes from each learned mark what its rules want, and all of it where its
- * settings or its filesystem's mark allow none.  From here on nothing is learned, since the rules in force
- * would be asked, which no longer count. */
+/* `after` (borrowed) will be in force: its rules are asked about each learned mark.  From here on nothing is learned,
+ * since the rules in force would be asked, which no longer count. */
 void learn_correct(struct learn *l, const struct generation *after);
+/* Takes from the next LEARN_SLICE marks what those rules want, and all of it where their settings or the
+ * filesystem's mark allow none.  True when there are more: events may be judged in between, so that very many
+ * marks do not hold them up. */
+bool learn_correct_slice(struct learn *l);
+#define LEARN_SLICE 500u /* about 10 ms where all of them come off */
 /* It is in force, and its planned marks are placed. */
 void learn_set_generation(struct learn *l, const struct generation *g);
 /* It will not be in force: what was corrected is learned again with its next event. */

@@ -209,13 +209,6 @@ static int new_terms(const struct generation *g, struct ignore_terms **ret_terms
         return 0;
 }
 
-struct correcting {
-        struct learn *l;
-        const struct generation *after;
-        const struct ignore_terms *terms;
-        const bool *usable;
-};
-
 static uint32_t fs_of(const struct world *w, uint64_t fsid)
 {
         for (uint32_t i = 0; i < w->n_fs; i++)
@@ -243,7 +236,8 @@ uint64_t learn_permitted(const struct generation *g, const struct ignore_terms *
 /* Entries that stand for nothing, and rules' own objects, are learned anew. */
 static bool does_not_fit(void *arg, void *value)
 {
-        struct correcting *c = arg;
+        struct learn *l = arg;
+        const struct correcting *c = &l->correcting;
         struct learned *e = value;
         struct match_path path = { .fs = fs_of(c->after->world, e->fsid) };
         uint64_t permitted;
@@ -252,42 +246,58 @@ static bool does_not_fit(void *arg, void *value)
                 return false;
         if (e->ignore_mask == 0)
                 return true;
-        strbuf_reset(&c->l->scratch);
-        dirtree_path(e->node, &c->l->scratch);
-        if (strbuf_failed(&c->l->scratch))
+        strbuf_reset(&l->scratch);
+        dirtree_path(e->node, &l->scratch);
+        if (strbuf_failed(&l->scratch))
                 return true;
-        path.path = strbuf_str(&c->l->scratch);
-        path.len = c->l->scratch.len;
+        path.path = strbuf_str(&l->scratch);
+        path.len = l->scratch.len;
         permitted = learn_permitted(c->after, c->terms, c->usable, e->kind == LEARNED_DIR, &path);
         if (permitted == 0)
                 return true;
         /* what nobody asks for any more would only cost: it goes, too */
         if (e->ignore_mask & ~permitted)
-                learn_take_off(c->l, e, e->ignore_mask & ~permitted);
+                learn_take_off(l, e, e->ignore_mask & ~permitted);
         return false;
 }
 
 void learn_correct(struct learn *l, const struct generation *after)
 {
-        _cleanup_free_ struct ignore_terms *terms = NULL;
-        _cleanup_free_ bool *usable = NULL;
-        struct correcting c = { .l = l, .after = after };
+        struct correcting *c = &l->correcting;
 
+        learn_end_correcting(l);
         l->paused = true;
         if (!l->generation || lru_count(l->table) == 0)
                 return;
-        if (new_terms(after, &terms, &usable) < 0) {
+        if (new_terms(after, &c->terms, &c->usable) < 0) {
                 learn_reset(l);
                 return;
         }
-        c.terms = terms;
-        c.usable = usable;
-        (void)lru_remove_if(l->table, does_not_fit, &c);
+        c->after = after;
+        c->n = lru_count(l->table);
+}
+
+bool learn_correct_slice(struct learn *l)
+{
+        struct correcting *c = &l->correcting;
+        size_t n = MIN_OF(c->n, (size_t)LEARN_SLICE);
+
+        lru_turn(l->table, n, does_not_fit, l);
+        c->n -= n;
+        return c->n > 0;
+}
+
+void learn_end_correcting(struct learn *l)
+{
+        free(l->correcting.terms);
+        free(l->correcting.usable);
+        l->correcting = (struct correcting){};
+        l->paused = false;
 }
 
 void learn_resume(struct learn *l)
 {
-        l->paused = false;
+        learn_end_correcting(l);
 }
 
 static bool is_planned(void *arg, void *value)
@@ -367,7 +377,7 @@ void learn_set_generation(struct learn *l, const struct generation *g)
         const struct markset *placed = marks_placed(l->params.marks);
 
         learn_set_terms(l, g);
-        l->paused = false;
+        learn_end_correcting(l);
         (void)lru_remove_if(l->table, is_planned, NULL);
         for (size_t i = 0; i < placed->n; i++)
                 if (placed->marks[i].object.kind == MARK_INODE && !is_of_names(&placed->marks[i]))

@@ -31,6 +31,14 @@ struct learned {
         uint8_t bytes[];
 };
 
+/* The marks are being made right for other rules than those in force. */
+struct correcting {
+        const struct generation *after;
+        struct ignore_terms *terms;
+        bool *usable;
+        size_t n; /* at most so many have not been looked at, the longest unused in the table */
+};
+
 struct astray {
         struct astray *next;
         struct handle handle;
@@ -50,7 +58,8 @@ struct learn {
         struct dirtree *tree;       /* by path */
         size_t n[3];                /* learned, by kind, with a mark */
         size_t max;
-        bool paused; /* the marks are made right for other rules than those in force */
+        bool paused;                /* from learn_correct() until other rules, or those of before, are in force */
+        struct correcting correcting;
         struct strbuf scratch;
         struct astray *astray;      /* inherited marks that were taken off */
         uint64_t inherited_usec;    /* since when those of the first generation may have been placed; 0 = now */
@@ -62,6 +71,7 @@ struct learn {
 
 struct fan_handle learn_handle_of(const struct learned *e);
 struct learned *learn_look_up(const struct learn *l, const struct fan_handle *h);
+void learn_end_correcting(struct learn *l);
 /* A new entry, without a mark, at this path; what hung there before was another object of that name and is
  * forgotten.  NULL when memory is short. */
 struct learned *learn_enter(struct learn *l, const struct fan_handle *h, const struct match_path *path);

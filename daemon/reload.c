@@ -30,15 +30,23 @@ void reload_compare(const struct street *s, const struct generation *after, stru
         count_marks(marks_placed(s->marks), &after->plan->wanted, ret);
 }
 
-static void drain(struct street *s)
+static void read_windows(struct street *s, int max)
 {
         struct fan_group *const *groups;
         size_t n = marks_groups(s->marks, &groups);
 
         for (size_t i = 0; i < n; i++)
-                for (int window = 0; window < DRAIN_WINDOWS; window++)
+                for (int window = 0; window < max; window++)
                         if (pipeline_dispatch(s->pipeline, groups[i]) != 1)
                                 break;
+}
+
+/* Takes off learned marks what the new rules want, while the old ones judge what happens meanwhile. */
+static void correct_learned(struct street *s, const struct generation *after)
+{
+        learn_correct(s->learn, after);
+        while (learn_correct_slice(s->learn))
+                read_windows(s, 1);
 }
 
 /* Until now nobody told of renames there, or not of all: the paths that are known may be of before. */
@@ -179,7 +187,7 @@ int reload_apply(struct street *s, const struct generation *before, const struct
         _cleanup_markdiff_ struct markdiff diff = {};
         int r = markdiff_build(marks_placed(s->marks), &after->plan->wanted, &diff);
         if (r == 0 && s->learn && before)
-                learn_correct(s->learn, after);
+                correct_learned(s, after);
         if (r == 0)
                 r = marks_widen(s->marks, &diff);
         if (r < 0) {
@@ -191,7 +199,7 @@ int reload_apply(struct street *s, const struct generation *before, const struct
         }
         forget_paths(s, &diff, after->world);
         if (before)
-                drain(s);
+                read_windows(s, DRAIN_WINDOWS);
         swap(s, after);
         marks_narrow(s->marks, &diff);
         if (s->learn)

@@ -77,7 +77,7 @@ void lru_free(struct lru *l)
 }
 
 /* The link that points at the entry, or at the end of its bucket. */
-static struct entry **find_link(struct lru *l, const void *key, size_t len, uint64_t hash)
+static struct entry **find_link(const struct lru *l, const void *key, size_t len, uint64_t hash)
 {
         struct entry **link = &l->buckets[hash & (l->n_buckets - 1)];
 
@@ -118,16 +118,28 @@ static void remove_entry(struct lru *l, struct entry *e)
         remove_at(l, find_link(l, e->key, e->key_len, e->hash));
 }
 
+static void use(struct lru *l, struct entry *e)
+{
+        if (e == l->newest)
+                return;
+        unlink_use(l, e);
+        link_newest(l, e);
+}
+
+void *lru_peek(const struct lru *l, const void *key, size_t len)
+{
+        const struct entry *e = *find_link(l, key, len, lru_hash(key, len));
+
+        return e ? e->value : NULL;
+}
+
 void *lru_get(struct lru *l, const void *key, size_t len)
 {
         struct entry *e = *find_link(l, key, len, lru_hash(key, len));
 
         if (!e)
                 return NULL;
-        if (e != l->newest) {
-                unlink_use(l, e);
-                link_newest(l, e);
-        }
+        use(l, e);
         return e->value;
 }
 
@@ -177,6 +189,16 @@ size_t lru_remove_if(struct lru *l, bool (*leaves)(void *arg, void *value), void
                 }
         }
         return n;
+}
+
+void lru_turn(struct lru *l, size_t n, bool (*leaves)(void *arg, void *value), void *arg)
+{
+        for (struct entry *e; n > 0 && (e = l->oldest); n--) {
+                if (leaves(arg, e->value))
+                        remove_entry(l, e);
+                else
+                        use(l, e);
+        }
 }
 
 void lru_clear(struct lru *l)

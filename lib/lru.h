@@ -28,6 +28,11 @@ void *lru_get(struct lru *l, const void *key, size_t len);
 int lru_put(struct lru *l, const void *key, size_t len, void *value, size_t weight);
 /* Drops the value; false when there was none. */
 bool lru_remove(struct lru *l, const void *key, size_t len);
+/* As lru_get(), but the order of use stays. */
+void *lru_peek(const struct lru *l, const void *key, size_t len);
+/* Looks at n values, the longest unused first: those for which leaves() is true are dropped, the others count as used.
+ * So the next n are others, as long as nothing else changes the order, and after all of them it is as before. */
+void lru_turn(struct lru *l, size_t n, bool (*leaves)(void *arg, void *value), void *arg);
 /* Drops every value for which leaves() is true; returns how many. */
 size_t lru_remove_if(struct lru *l, bool (*leaves)(void *arg, void *value), void *arg);
 void lru_clear(struct lru *l);

@@ -185,7 +185,7 @@ static void world_changed(void *userdata)
         s->world_changes++;
 }
 
-static struct generation *build(const struct ignore_street *s, const char *text)
+struct generation *ignore_build(const struct ignore_street *s, const char *text)
 {
         struct conf_text file = { .name = (char *)"test.conf", .text = (char *)text, .len = strlen(text) };
         struct settings *settings = settings_default();
@@ -215,7 +215,7 @@ static struct generation *build(const struct ignore_street *s, const char *text)
 
 void ignore_load(struct ignore_street *s, const char *rules)
 {
-        struct generation *before = s->generation, *after = build(s, rules);
+        struct generation *before = s->generation, *after = ignore_build(s, rules);
         struct reload_result result;
 
         assert_int_equal(reload_apply(&s->street, before, after, &result), 0);
@@ -227,7 +227,7 @@ static void open_street(struct ignore_street *s, const char *rules, struct fan_g
                         struct markset *found)
 {
         struct street *t = &s->street;
-        struct generation *g = build(s, rules);
+        struct generation *g = ignore_build(s, rules);
 
         ignore_clear();
         spool = s->spool;

@@ -38,6 +38,8 @@ void ignore_open_kept(struct ignore_street *s, const char *rules);
 void ignore_kill(struct ignore_street *s);
 /* The next one, to the point where it begins to read. */
 void ignore_start_again(struct ignore_street *s, const char *rules);
+/* These rules and the world of now, to be freed. */
+struct generation *ignore_build(const struct ignore_street *s, const char *rules);
 void ignore_load(struct ignore_street *s, const char *rules);
 void ignore_close(struct ignore_street *s);
 /* Dispatches until the queue is empty. */

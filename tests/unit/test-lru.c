@@ -123,6 +123,34 @@ static void removal(void **state)
         lru_free(l);
 }
 
+/* All are looked at once, a few at a time, while others are only looked up; the order of use stays. */
+static void in_turns(void **state)
+{
+        struct left left;
+        struct lru *l = new_lru(100, SIZE_MAX, &left);
+        size_t asked = 0;
+        uint32_t key = 6, none = 9;
+
+        for (uint32_t i = 1; i <= 7; i++)
+                put(l, i, i, 1);
+        lru_turn(l, 3, is_odd, &asked);
+        assert_int_equal(asked, 3);
+        assert_left(&left, 2, (const uintptr_t[]){ 1, 3 });
+        assert_int_equal((uintptr_t)lru_peek(l, &key, sizeof(key)), 6);
+        assert_null(lru_peek(l, &none, sizeof(none)));
+        lru_turn(l, 4, is_odd, &asked);
+        assert_int_equal(asked, 7);
+        assert_left(&left, 4, (const uintptr_t[]){ 1, 3, 5, 7 });
+        lru_free(l);
+        assert_left(&left, 7, (const uintptr_t[]){ 1, 3, 5, 7, 2, 4, 6 });
+        l = new_lru(100, SIZE_MAX, &left);
+        put(l, 1, 1, 1);
+        lru_turn(l, 5, is_odd, &asked);
+        assert_int_equal(asked, 8);
+        assert_int_equal(lru_count(l), 0);
+        lru_free(l);
+}
+
 static void keys_of_any_length(void **state)
 {
         struct left left;
@@ -182,7 +210,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(longest_unused_leaves), cmocka_unit_test(weight_is_bounded),
                 cmocka_unit_test(replaced_value_leaves), cmocka_unit_test(removal),
-                cmocka_unit_test(keys_of_any_length),    cmocka_unit_test(as_a_plain_list),
+                cmocka_unit_test(in_turns),              cmocka_unit_test(keys_of_any_length),
+                cmocka_unit_test(as_a_plain_list),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
