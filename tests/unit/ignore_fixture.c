@@ -356,6 +356,12 @@ void ignore_run(struct ignore_street *s)
         assert_int_equal(r, 0);
 }
 
+/* As lib/plan_above.h wants it for a directory above a rule's path. */
+static bool follows_names(const struct mark *m)
+{
+        return m->ignore_mask == 0 && m->mask == (FAN_CREATE | FAN_DELETE | FAN_RENAME | FAN_ONDIR);
+}
+
 size_t ignore_kernel_marks(struct ignore_street *s, struct markset *ret)
 {
         struct fan_group *const *groups;
@@ -363,7 +369,7 @@ size_t ignore_kernel_marks(struct ignore_street *s, struct markset *ret)
         assert_true(marks_groups(s->street.marks, &groups) >= 1);
         assert_int_equal(fan_group_read_marks(groups[0], ret), 0);
         for (size_t i = ret->n; i-- > 0;)
-                if (ret->marks[i].object.kind != MARK_INODE)
+                if (ret->marks[i].object.kind != MARK_INODE || follows_names(&ret->marks[i]))
                         markset_remove(ret, &ret->marks[i]);
         return ret->n;
 }

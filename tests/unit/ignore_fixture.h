@@ -59,7 +59,8 @@ const struct ignore_who *ignore_last_who(void);
 /* A record was made with which less of its window was done than with one before. */
 bool ignore_went_back(void);
 
-/* The marks of the main group as the kernel has them, inode marks only, sorted: one line each. */
+/* The marks of the main group as the kernel has them, sorted: inode marks only, and none of those that merely follow
+ * the names above a rule's path. */
 size_t ignore_kernel_marks(struct ignore_street *s, struct markset *ret);
 
 /* In a child, so that it is not the daemon's own: runs fn to its end, or in the background. */
