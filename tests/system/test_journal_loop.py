@@ -38,12 +38,34 @@ def rate(fawatchd, seconds=5):
     return (made() - before) / seconds
 
 
-@pytest.mark.parametrize("path, events", [("/var/log", "change"), ("/", "change"), ("/var/log", "all")])
-def test_the_journal_itself_does_not_feed_back(fawatchd, machine, path, events):
-    fawatchd.start(f'watch: {{ r: {{ path = "{path}"; events = "{events}"; }}; }};')
-    machine.sh("for i in $(seq 50); do logger x$i; done; touch /var/log/mine")
-    assert "/var/log/mine" in {r.get("path") for r in fawatchd.records()}
+@pytest.mark.parametrize("path, events, always", [
+    ("/var/log", "change", "false"), ("/", "change", "false"), ("/var/log", "all", "false"),
+    ("/var/log", "change", "true"),
+])
+def test_the_journal_itself_does_not_feed_back(fawatchd, machine, path, events, always):
+    fawatchd.start(f'watch: {{ r: {{ path = "{path}"; events = "{events}"; always = {always}; }}; }};')
+    machine.sh("for i in $(seq 50); do logger x$i; done; touch /var/log/mine /var/log/journal/mine; "
+               "rm /var/log/journal/mine; journalctl --rotate; logger x")
+    paths = {r.get("path") for r in fawatchd.records()}
+    assert "/var/log/mine" in paths
+    # with always what others do there is told, but not what journald does
+    assert ("/var/log/journal/mine" in paths) == (always == "true")
     assert rate(fawatchd) < 1
+
+
+def test_the_journal_is_ignored_in_the_kernel(fawatchd, machine):
+    """Also when journald made new files."""
+    fawatchd.start('watch: { r: { path = "/var/log"; }; };')
+    journal = machine.sh("echo /var/log/journal/$(cat /etc/machine-id)/system.journal").out.strip()
+
+    def decided():
+        machine.sh("logger x; journalctl --sync")
+        answer = fawatchd.ctl_json("explain", journal)
+        return {e["event"]: e["decided"] for e in answer["events"]}["modify"]
+
+    wait_until(lambda: decided() == "kernel ignore", "the ignore of the journal", 60)
+    machine.sh("journalctl --rotate")
+    wait_until(lambda: decided() == "kernel ignore", "the ignore of the next journal", 60)
 
 
 @pytest.mark.parametrize("coalesce", ["1s", "0"])
