@@ -185,16 +185,16 @@ static const struct explain_case cases[] = {
         /* two rules, one record: of the higher priority */
         { "watch: { w: { path = \"/srv\"; events = \"create\"; }; v: { path = \"/srv/d\"; events = \"create\"; "
           "priority = \"alert\"; always = true; }; }; ignore: { i: { path = \"/srv\"; }; };", "/srv/d/f", TYPE_FILE,
-          .expected = "create:v(create,1)" },
+          .expected = "create:v(create,1) rename:read=i" },
         /* the object of a rule is told by itself, any other is not */
         { "watch: { w: { path = \"/etc/passwd\"; scope = \"file\"; events = [ \"delete_self\", \"modify\" ]; }; };",
           "/etc/passwd", TYPE_FILE, .is_rules = true,
-          .expected = "modify:w(content,5,c) delete_self:w(delete,5)" },
+          .expected = "rename:read modify:w(content,5,c) delete_self:w(delete,5)" },
         { "watch: { w: { path = \"/etc/passwd\"; scope = \"file\"; events = [ \"delete_self\", \"modify\" ]; }; };",
-          "/etc/other", TYPE_FILE, .expected = "modify:read delete_self:read~" },
+          "/etc/other", TYPE_FILE, .expected = "rename:read modify:read delete_self:read~" },
         { "watch: { w: { path = \"/etc/passwd\"; scope = \"file\"; events = [ \"delete_self\", \"modify\" ]; }; };",
           "/etc/other", TYPE_FILE, .alias = "/etc/passwd",
-          .expected = "modify:w(content,5,c) delete_self:w(delete,5)" },
+          .expected = "rename:read modify:w(content,5,c) delete_self:w(delete,5)" },
         /* a group of its own for what is reached through the mount; ignores hold there, too */
         { "watch: { m: { path = \"/srv\"; scope = \"mount\"; events = \"open\"; }; };", "/srv/f", TYPE_FILE,
           .expected = "open:m(read,5,c)" },
@@ -204,7 +204,7 @@ static const struct explain_case cases[] = {
           "ignore: { i: { path = \"/srv/log\"; }; };", "/srv/log/f", TYPE_FILE, .expected = "open:read=i" },
         /* the daemon's own files */
         { "watch: { w: { path = \"/\"; events = \"create\"; }; };", "/var/log/journal/x", TYPE_FILE,
-          .expected = "create:read=built-in" },
+          .expected = "create:read=built-in rename:read=built-in" },
 };
 
 static void test_events(void **state)
