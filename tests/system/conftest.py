@@ -70,6 +70,8 @@ def machine():
         # room for storms; a syslog daemon hears all, where one listens
         m.write("/etc/systemd/journald.conf.d/tests.conf", "[Journal]\nSystemMaxUse=1G\nSystemMaxFileSize=64M\nForwardToSyslog=yes\n")
         m.sh("systemctl restart systemd-journald")
+        # a filesystem of its own: what others do in /run is then not asked for, nor learned
+        m.sh("mkdir /run/barrier; mount -t tmpfs barrier /run/barrier")
         yield m
     finally:
         m.power_off()
@@ -80,8 +82,8 @@ def fawatchd(machine):
     """The installed service, stopped, without rules but the barrier; start() it with some."""
     machine.sh(f"""
         systemctl stop fawatchd 2>/dev/null; systemctl reset-failed fawatchd 2>/dev/null
-        rm -rf /etc/fawatchd /run/fawatchd /var/lib/fawatchd /etc/systemd/system/fawatchd.service.d /t /run/barrier
-        mkdir -p {ETC_RULES} /etc/fawatchd/fawatchd.conf.d /t /run/barrier
+        rm -rf /etc/fawatchd /run/fawatchd /var/lib/fawatchd /etc/systemd/system/fawatchd.service.d /t /run/barrier/*
+        mkdir -p {ETC_RULES} /etc/fawatchd/fawatchd.conf.d /t
         chmod 0750 {ETC_RULES}; systemctl daemon-reload""")
     service = Fawatchd(machine)
     service.write_rule("00-barrier", BARRIER_RULE)

@@ -37,7 +37,7 @@ def test_marks_and_fdinfo_agree(fawatchd, machine, w):
     ours = [m for m in marks if m["where"] == "/t/w"]
     assert len(ours) == 1 and "create" in ours[0]["placed_mask"] and "modify" not in ours[0]["placed_mask"]
     pid = fawatchd.main_pid()
-    kernel = machine.sh(f"grep -h '^fanotify sdev' /proc/{pid}/fdinfo/* | wc -l").out
+    kernel = machine.sh(f"grep -hE '^fanotify (sdev|ino|mnt_id):' /proc/{pid}/fdinfo/* | wc -l").out
     assert int(kernel) == len(marks)
 
 
