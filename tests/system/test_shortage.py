@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What is short, read-only, full or closed: degraded to, said, and recovered from."""
 
+import itertools
 import json
-import time
 
 from harness import wait_until
 from test_lossless import wait_active
 
+PATIENCE = 60
 RULES = 'watch: { r: { path = "/t/w"; events = "create"; coalesce = "0"; }; };\n'
 
 
@@ -34,9 +35,14 @@ def test_run_is_full(fawatchd, machine, w):
     try:
         fawatchd.start(RULES)
         machine.sh("dd if=/dev/zero of=/run/fawatchd/full bs=4k 2>/dev/null; true")
-        machine.sh("touch /t/w/1; sleep 1.5; touch /t/w/2")
-        assert {"/t/w/1", "/t/w/2"} <= {r["path"] for r in fawatchd.records()}
-        wait_until(lambda: said(fawatchd, "status file"), "what is wrong")
+        numbers = itertools.count(1)
+
+        def touch_until_said():
+            machine.sh(f"touch /t/w/{next(numbers)}")
+            return said(fawatchd, "status file")
+        wait_until(touch_until_said, "what is wrong", PATIENCE)
+        n = next(numbers)
+        assert {r["path"] for r in fawatchd.records()} == {f"/t/w/{i}" for i in range(1, n)}
         machine.sh("rm /run/fawatchd/full; touch /t/w/3")
         wait_until(lambda: fawatchd.counters()["events_recorded"] >= 3, "the status file again")
     finally:
@@ -61,58 +67,98 @@ def test_no_memory_for_the_spool(fawatchd, machine, w):
     assert [r["path"] for r in fawatchd.records()] == ["/t/w/1"]
 
 
-def observer(machine, out):
-    return machine.spawn(f"exec fawatchd --log=stdout --watch=/t/w {out}", stderr=-1)
+# --- an observer's standard output ---
+
+# how much waits in the kernel for the first fanotify group of a process: pidfd_getfd(2), FIONREAD
+QUEUED = """
+import ctypes, fcntl, os, struct, sys, termios
+pid = int(sys.argv[1])
+folder = f"/proc/{pid}/fd"
+group = next(int(n) for n in os.listdir(folder) if os.readlink(f"{folder}/{n}") == "anon_inode:[fanotify]")
+fd = ctypes.CDLL(None).syscall(438, os.pidfd_open(pid), group, 0)
+print(struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"0000"))[0])
+"""
 
 
-def ready(machine):
-    time.sleep(1)
-    machine.sh("touch /t/w/first")
+def touched_until(machine, predicate, what):
+    """Makes one file after another until it is so: nobody else says that an observer is ready, or has noticed."""
+    numbers = itertools.count(1)
+
+    def again():
+        machine.sh(f": > /t/w/try{next(numbers)}")
+        return predicate()
+    wait_until(again, what, PATIENCE)
+
+
+def text_of(machine, path):
+    return machine.sh(["cat", path], check=False).out  # not there yet: empty
+
+
+def lines_of(machine, path):
+    return [json.loads(line) for line in machine.read(path).splitlines()]
+
+
+def created(lines, prefix):
+    """The names below /t/w that were made, as often as that was told."""
+    return sorted(path for line in lines if "create" in line.get("event", []) and
+                  (path := line["path"]).startswith(f"/t/w/{prefix}"))
+
+
+def assert_every_number_once(lines):
+    numbers = [int(line["seq"]) for line in lines if "seq" in line]
+    assert numbers == list(range(1, len(numbers) + 1))
 
 
 def test_closed_pipe_ends_an_observer(machine, w):
     process = machine.spawn("fawatchd --log=stdout --watch=/t/w 2>/run/observer.err | head -n1 >/dev/null; "
                             "echo ${PIPESTATUS[0]}")
-    ready(machine)
-    for i in range(5):
-        machine.sh(f"touch /t/w/{i}; sleep 0.3")
-    out, _ = process.communicate(timeout=20)
-    assert out.strip() not in (b"", b"141"), "not killed by a signal"
-    assert "standard output was closed" in machine.read("/run/observer.err")
+    touched_until(machine, lambda: process.poll() is not None, "the observer ends")
+    assert process.stdout.read().strip() == b"1", "an error, and no signal"
+    assert machine.read("/run/observer.err").count("standard output was closed") == 1
 
 
 def test_full_disk_under_an_observer(machine, w):
-    """What cannot be written waits, and is written when there is room."""
+    """What cannot be written waits, and is written when there is room, with nothing lost of a line."""
     machine.sh("mkdir -p /t/out && mount -t tmpfs -o size=256k tmpfs /t/out")
-    process = observer(machine, ">/t/out/log")
+    process = machine.spawn("exec fawatchd --log=stdout --watch=/t/w >/t/out/log", stderr=-1)
     try:
-        ready(machine)
-        machine.sh("dd if=/dev/zero of=/t/out/full bs=4k 2>/dev/null; touch /t/w/a{1..200}; sleep 0.5; touch /t/w/b")
+        touched_until(machine, lambda: "/t/w/try" in text_of(machine, "/t/out/log"), "the first record")
+        machine.sh("dd if=/dev/zero of=/t/out/full bs=4k 2>/dev/null; touch /t/w/a{1..200}")
+        # the last page that it has is full: the rest of the line found no room
+        wait_until(lambda: int(machine.sh("stat -c %s /t/out/log").out) % 4096 == 0, "the disk is full", PATIENCE)
         assert process.poll() is None
-        machine.sh("rm /t/out/full; mount -o remount,size=8M /t/out; touch /t/w/last")
-        wait_until(lambda: "/t/w/last" in machine.read("/t/out/log"), "what waited", 30)
-        lines = machine.read("/t/out/log").splitlines()
-        assert {f"/t/w/a{i}" for i in range(1, 201)} <= {json.loads(line).get("path") for line in lines}
+        machine.sh("rm /t/out/full; mount -o remount,size=8M /t/out")
+        touched_until(machine, lambda: "/t/w/a200" in text_of(machine, "/t/out/log"), "what waited")
     finally:
-        machine.sh("pkill -TERM -f 'fawatchd --log=stdou[t]' || true")
-        process.wait(timeout=10)
+        assert machine.end_ad_hoc(process) == 0
+    lines = lines_of(machine, "/t/out/log")
+    assert created(lines, "a") == sorted(f"/t/w/a{i}" for i in range(1, 201))
+    assert_every_number_once(lines)
 
 
 def test_stopped_reader_of_an_observer(machine, w):
-    """It reads on while nobody takes what it writes."""
-    machine.sh("mkfifo /run/observer.fifo")
-    reader = machine.spawn("sleep 4; cat < /run/observer.fifo > /run/observer.out 3>&1")
-    process = machine.spawn("exec fawatchd --log=stdout --watch=/t/w 1<>/run/observer.fifo", stderr=-1)
+    """It reads the kernel's queue while nobody takes what it writes."""
+    machine.sh("rm -f /run/observer.*; mkfifo /run/observer.fifo")
+    # not exec: what waits for the shell would stop with it
+    reader = machine.spawn("cat /run/observer.fifo > /run/observer.out & echo $! > /run/observer.pid; wait")
+    process = machine.spawn("echo $$ > /run/observer.own; "
+                            "exec fawatchd --log=stdout --watch=/t/w >/run/observer.fifo", stderr=-1)
     try:
-        ready(machine)
+        touched_until(machine, lambda: "/t/w/try" in text_of(machine, "/run/observer.out"), "the first record")
+        machine.sh("kill -STOP $(cat /run/observer.pid)")
         machine.python("for i in range(1000): open(f'/t/w/x{i}', 'w').close()")
-        wait_until(lambda: machine.sh("grep -c /t/w/x /run/observer.out", check=False).out.strip() == "2000" or
-                   len({line for line in machine.sh("grep -o '/t/w/x[0-9]*' /run/observer.out | sort -u",
-                                                    check=False).out.split()}) == 1000, "all of it", 40)
+        pid = machine.read("/run/observer.own").strip()
+        wait_until(lambda: int(machine.python(QUEUED, pid).out) == 0, "the kernel's queue is empty", PATIENCE)
+        assert "/t/w/x999" not in text_of(machine, "/run/observer.out")
+        machine.sh("kill -CONT $(cat /run/observer.pid)")
+        wait_until(lambda: "/t/w/x999" in text_of(machine, "/run/observer.out"), "what waited", PATIENCE)
     finally:
-        machine.sh("pkill -TERM -f 'fawatchd --log=stdou[t]' || true; rm -f /run/observer.fifo")
-        process.wait(timeout=10)
-        reader.kill()
+        machine.sh("kill -CONT $(cat /run/observer.pid)", check=False)
+        assert machine.end_ad_hoc(process) == 0
+        reader.wait(timeout=PATIENCE)
+    lines = lines_of(machine, "/run/observer.out")
+    assert created(lines, "x") == sorted(f"/t/w/x{i}" for i in range(1000))
+    assert_every_number_once(lines)
 
 
 def test_spent_ignore_stays_spent_over_a_restart(fawatchd, machine, w):
