@@ -326,6 +326,7 @@ static void end_window(struct pipeline *p)
         struct window *judged = p->current;
 
         settle_all(p);
+        settle_tell_no_memory(p);
         attributor_end_batch(p->params.attributor);
         resolver_end_batch(p->params.resolver);
         window_reset(judged);

@@ -101,6 +101,12 @@ struct pipeline {
                 uint64_t count, first_usec, last_usec;
                 uint32_t events;
         } unread;
+        /* events that were not looked at, or not kept, for lack of memory: how many were told of, and since
+         * when (realtime, 0 = not known) the others may have happened */
+        struct {
+                uint64_t told, from_usec;
+                bool untold;
+        } no_memory;
         uint64_t last_read_boottime_usec;
         uint64_t last_read_usec;       /* realtime of the window before */
         uint64_t rounds;
@@ -168,6 +174,8 @@ void settle_weaken(struct pipeline *p, bool exec_seen);
 void settle_overflow(struct pipeline *p);
 /* What was dropped unread has its record now. */
 void settle_tell_unread(struct pipeline *p);
+/* One gap record for what was lost since the last one for lack of memory. */
+void settle_tell_no_memory(struct pipeline *p);
 /* An ignore of until = "modified" ends with this event. */
 void settle_spend(struct pipeline *p, const struct match_hits *hits);
 /* A new generation: what was spent stays spent where the ignore is the same. */

@@ -99,13 +99,10 @@ static void publish(const struct reporter *r, uint64_t now)
 
 static void count_shed(struct reporter *r, const char *names, uint32_t events, uint64_t now)
 {
-        struct counters *c = r->params.counters;
-
         if (r->shed.total == 0)
                 r->shed_due_usec = r->params.monotonic_usec() + USEC_PER_SEC;
-        if (shed_note(&r->shed, r->kept->seq, names, events, now) < 0)
-                c->events_no_memory++;
-        c->records_shed++;
+        (void)shed_note(&r->shed, r->kept->seq, names, events, now); /* without memory the number alone is told */
+        r->params.counters->records_shed++;
         reporter_keep_shed(r);
         spool_commit(r->spool);
 }
@@ -120,7 +117,6 @@ int reporter_push(struct reporter *r, int priority, const char *names, uint32_t 
         if (!names) /* a note: its time is now */
                 record_end(now, &r->record);
         if (strbuf_failed(&r->record)) {
-                r->params.counters->events_no_memory++;
                 error = -ENOMEM;
         } else {
                 publish(r, now);
@@ -186,7 +182,7 @@ void reporter_event(struct reporter *r, const struct event *e, const struct matc
                 reporter_tell_shed(r, true);
 }
 
-void reporter_note(struct reporter *r, enum record_kind kind, int priority, const char *const *fields,
+int reporter_note(struct reporter *r, enum record_kind kind, int priority, const char *const *fields,
                    const char *format, ...)
 {
         const struct record_context context = reporter_context(r);
@@ -203,7 +199,7 @@ void reporter_note(struct reporter *r, enum record_kind kind, int priority, cons
         for (; fields[0]; fields += 2)
                 if (*fields[1]) /* what is empty is not known: absent */
                         record_fields(&r->record, fields[0], fields[1]);
-        (void)reporter_push(r, SPOOL_NOTE, NULL, 0);
+        return reporter_push(r, SPOOL_NOTE, NULL, 0);
 }
 
 void reporter_tick(struct reporter *r)

@@ -49,8 +49,8 @@ void reporter_set_generation(struct reporter *r, const struct generation *g);
 void reporter_event(struct reporter *r, const struct event *e, const struct match_hits *hits);
 
 /* A record that is no event.  fields: NAME, VALUE, ..., NULL; an empty value is
- * left out. */
-void reporter_note(struct reporter *r, enum record_kind kind, int priority, const char *const *fields,
+ * left out.  Returns 0; a negative errno when it was shed, and will be accounted for. */
+int reporter_note(struct reporter *r, enum record_kind kind, int priority, const char *const *fields,
                    const char *format, ...) _printf_(5, 6);
 
 /* Sends what the sink takes now.  Returns true when more waits: then watch

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The windows of coalescing and of limits: what opens, fills and closes them. */
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "escape.h"
 #include "hash.h"
 #include "reporter_internal.h"
@@ -143,6 +146,25 @@ static void note_feedback(struct reporter *r, const struct snapshot *s)
                       strbuf_str(&names), program, strbuf_str(&path));
 }
 
+/* Memory was short for each of its events: what they were is not known any more. */
+static void tell_lost_window(struct reporter *r, const struct coalesced *c)
+{
+        char count[24], from[24], until[24];
+
+        (void)snprintf(count, sizeof(count), "%" PRIu64, c->count);
+        (void)snprintf(from, sizeof(from), "%" PRIu64, c->first_usec);
+        (void)snprintf(until, sizeof(until), "%" PRIu64, c->last_usec);
+        const char *const fields[] = {
+                "FAWATCH_GAP", "memory",
+                "FAWATCH_REASON", "memory was short",
+                "FAWATCH_COUNT", count,
+                "FAWATCH_FROM_USEC", from,
+                "FAWATCH_UNTIL_USEC", until,
+                NULL,
+        };
+        reporter_note(r, RECORD_GAP, 3, fields, "%" PRIu64 " repeated events were lost: memory was short", c->count);
+}
+
 static void close_window(struct reporter *r, const struct coalesced *c)
 {
         struct snapshot *s = c->payload;
@@ -150,8 +172,8 @@ static void close_window(struct reporter *r, const struct coalesced *c)
 
         /* in force with the commit of the record that tells of them */
         r->kept->merged -= merged;
-        if (!s) { /* memory was short when its first event came */
-                r->params.counters->events_no_memory += c->count;
+        if (!s) {
+                tell_lost_window(r, c);
                 return;
         }
         s->event.events = c->events;

@@ -339,6 +339,41 @@ static uint64_t before_any_step(const struct pipeline *p)
         return MIN_OF(p->last_read_usec, now > passed ? now - passed : 0);
 }
 
+/* As long as there is no memory for this either, it is tried again after each window. */
+void settle_tell_no_memory(struct pipeline *p)
+{
+        uint64_t total = p->params.counters->events_no_memory, count = total - p->no_memory.told;
+        uint64_t now = p->params.realtime_usec();
+        _cleanup_strbuf_ struct strbuf where = STRBUF_NULL;
+        char number[24], from[24] = "", until[24];
+
+        if (count == 0)
+                return;
+        if (!p->no_memory.untold)
+                p->no_memory.from_usec = p->oldest_usec;
+        list_watched(p, &where);
+        (void)snprintf(number, sizeof(number), "%" PRIu64, count);
+        if (p->no_memory.from_usec > 0)
+                (void)snprintf(from, sizeof(from), "%" PRIu64, p->no_memory.from_usec);
+        (void)snprintf(until, sizeof(until), "%" PRIu64, now);
+        const char *const fields[] = {
+                "FAWATCH_GAP", "memory",
+                "FAWATCH_REASON", "memory was short",
+                "FAWATCH_MOUNTPOINT", strbuf_failed(&where) ? "" : strbuf_str(&where),
+                "FAWATCH_COUNT", number,
+                "FAWATCH_FROM_USEC", from,
+                "FAWATCH_UNTIL_USEC", until,
+                NULL,
+        };
+        p->no_memory.untold = reporter_note(p->params.reporter, RECORD_GAP, 3, fields,
+                                            "%" PRIu64 " events were lost: memory was short", count) < 0;
+        if (p->no_memory.untold)
+                return;
+        p->no_memory.told = total;
+        if (p->params.lost)
+                p->params.lost(p->params.userdata, p->no_memory.from_usec);
+}
+
 static void add_unread_events(uint32_t events, struct strbuf *out)
 {
         for (uint32_t left = events, bit; left; left &= ~bit) {

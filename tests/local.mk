@@ -123,6 +123,7 @@ tests_unit_test_resolve_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_proctable_SOURCES = %D%/unit/test-proctable.c %D%/unit/proctable_fixture.h
 tests_unit_test_proc_facts_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_pipeline_SOURCES = %D%/unit/test-pipeline.c $(street_fixture)
+tests_unit_test_pipeline_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=reallocarray
 tests_unit_test_pipeline_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_SOURCES = %D%/unit/test-ignores.c $(ignore_fixture)
 tests_unit_test_explain_kernel_SOURCES = \
@@ -139,6 +140,7 @@ tests_unit_test_replay_SOURCES = %D%/unit/test-replay.c $(ignore_fixture)
 tests_unit_test_replay_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_random_SOURCES = %D%/unit/test-ignores-random.c $(ignore_fixture) $(ignore_random)
 tests_unit_test_ignores_random_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_reporter_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=snapshot_new
 tests_unit_test_reporter_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_sink_journal_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_sink_stdout_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

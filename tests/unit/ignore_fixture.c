@@ -80,9 +80,10 @@ const struct ignore_who *ignore_last_who(void)
         return &last_who;
 }
 
-void reporter_note(struct reporter *r, enum record_kind kind, int priority, const char *const *fields,
-                   const char *format, ...)
+int reporter_note(struct reporter *r, enum record_kind kind, int priority, const char *const *fields,
+                  const char *format, ...)
 {
+        return 0;
 }
 
 void reporter_set_generation(struct reporter *r, const struct generation *g) {}

@@ -24,6 +24,7 @@
 struct street_record street_records[MAX_RECORDS];
 size_t street_n_records, street_n_notes;
 char street_last_note[512];
+int street_note_result;
 
 /* ---- the reporter that records ---- */
 
@@ -87,8 +88,8 @@ void reporter_event(struct reporter *r, const struct event *e, const struct matc
         };
 }
 
-void reporter_note(struct reporter *r, enum record_kind kind, int priority, const char *const *fields,
-                   const char *format, ...)
+int reporter_note(struct reporter *r, enum record_kind kind, int priority, const char *const *fields,
+                  const char *format, ...)
 {
         size_t len = 0;
 
@@ -98,9 +99,10 @@ void reporter_note(struct reporter *r, enum record_kind kind, int priority, cons
                 int n = snprintf(street_last_note + len, sizeof(street_last_note) - len, "%s=%s ", fields[0],
                                  fields[1]);
                 if (n < 0 || (size_t)n >= sizeof(street_last_note) - len)
-                        return;
+                        break;
                 len += (size_t)n;
         }
+        return street_note_result;
 }
 
 void street_clear(void)
@@ -175,6 +177,14 @@ static uint64_t realtime_usec(void)
 
         (void)clock_gettime(CLOCK_REALTIME, &ts);
         return (uint64_t)ts.tv_sec * USEC_PER_SEC + (uint64_t)ts.tv_nsec / NSEC_PER_USEC;
+}
+
+static void lost(void *userdata, uint64_t from_usec)
+{
+        struct street *s = userdata;
+
+        s->losses++;
+        s->lost_since_usec = from_usec;
 }
 
 static void world_changed(void *userdata)
@@ -255,6 +265,7 @@ void street_open(struct street *s, const char *rules, bool queue_unlimited, size
                 .max_events = max_events,
                 .realtime_usec = realtime_usec,
                 .world_changed = world_changed,
+                .lost = lost,
                 .userdata = s,
         };
         assert_int_equal(pipeline_new(&params, &s->pipeline), 0);

@@ -39,12 +39,15 @@ struct street {
         struct attributor *attributor;
         struct pipeline *pipeline;
         size_t world_changes;
+        size_t losses; /* told by the pipeline, the last since then */
+        uint64_t lost_since_usec;
 };
 
 /* What reached the reporter since street_open() or street_clear(). */
 extern struct street_record street_records[];
 extern size_t street_n_records, street_n_notes;
 extern char street_last_note[512]; /* its fields: "NAME=VALUE ..." */
+extern int street_note_result;     /* what reporter_note() returns */
 
 /* window_bytes, max_events: 0 = the defaults.  Fails the test when it cannot. */
 void street_open(struct street *s, const char *rules, bool queue_unlimited, size_t window_bytes,

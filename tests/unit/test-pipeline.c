@@ -367,6 +367,54 @@ static void overflow_is_one_gap(void **state)
         street_close(&s);
 }
 
+/* ---- without memory ---- */
+
+static bool no_memory;
+
+/* -Wl,--wrap: what is held of a window, and the hits of an event, grow by it. */
+void *__real_reallocarray(void *old, size_t n, size_t size);
+void *__wrap_reallocarray(void *old, size_t n, size_t size);
+void *__wrap_reallocarray(void *old, size_t n, size_t size)
+{
+        if (!no_memory)
+                return __real_reallocarray(old, n, size);
+        errno = ENOMEM;
+        return NULL;
+}
+
+static void no_memory_is_a_gap_with_a_number(void **state)
+{
+        struct street s;
+
+        street_open(&s, "watch: { all: { path = \"/mnt\"; events = \"create\"; }; };", true, 0, 0);
+        street_run(&s); /* the queue was seen empty: since then the gap is */
+        BY_CHILD(make_files(7));
+        no_memory = true;
+        street_note_result = -ENOMEM;
+        street_run(&s);
+        assert_int_equal(street_n_records, 0);
+        assert_int_equal(s.counters.events_no_memory, 7);
+        assert_int_equal(street_n_notes, 1);
+
+        /* that record could not be made, either: it is tried again, and names all */
+        BY_CHILD(street_write("/mnt/a", ""));
+        street_note_result = 0;
+        street_run(&s);
+        assert_int_equal(street_n_notes, 2);
+        assert_non_null(strstr(street_last_note, "FAWATCH_GAP=memory FAWATCH_REASON=memory was short "));
+        assert_non_null(strstr(street_last_note, "FAWATCH_MOUNTPOINT=/mnt FAWATCH_COUNT=8 FAWATCH_FROM_USEC=1"));
+        assert_int_equal(s.losses, 1);
+        assert_true(s.lost_since_usec > 0);
+
+        /* it goes on, and nothing is told twice */
+        no_memory = false;
+        BY_CHILD(street_write("/mnt/b", ""));
+        street_run(&s);
+        assert_string_equal(street_lines(), "create /mnt/b\n");
+        assert_int_equal(street_n_notes, 2);
+        street_close(&s);
+}
+
 /* ---- windows ---- */
 
 static void small_windows_lose_nothing(void **state)
@@ -499,6 +547,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test_setup(counted_by_reason, setup),
                 cmocka_unit_test_setup(spent_ignore_stays_spent, setup),
                 cmocka_unit_test_setup(overflow_is_one_gap, setup),
+                cmocka_unit_test_setup(no_memory_is_a_gap_with_a_number, setup),
                 cmocka_unit_test_setup(small_windows_lose_nothing, setup),
                 cmocka_unit_test_setup(descriptors_are_closed, setup),
                 cmocka_unit_test_setup(freed_with_a_window_in_it, setup),

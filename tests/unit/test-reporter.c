@@ -327,6 +327,41 @@ static void test_coalesced_program(void **state)
               "FAWATCH_COUNT", "FAWATCH_COMM");
 }
 
+static bool no_memory;
+
+/* -Wl,--wrap */
+struct snapshot *__real_snapshot_new(const struct event *e, const struct match_hits *hits, bool ancestors);
+struct snapshot *__wrap_snapshot_new(const struct event *e, const struct match_hits *hits, bool ancestors);
+struct snapshot *__wrap_snapshot_new(const struct event *e, const struct match_hits *hits, bool ancestors)
+{
+        return no_memory ? NULL : __real_snapshot_new(e, hits, ancestors);
+}
+
+/* What could not be kept of a window is told when it closes; of another, that had memory later, all is. */
+static void test_coalesced_without_memory(void **state)
+{
+        struct street *s = *state;
+
+        happen(s, EV_MODIFY, "/etc/a", ETC);
+        happen(s, EV_MODIFY, "/etc/b", ETC);
+        no_memory = true;
+        for (unsigned i = 0; i < 3; i++) {
+                clock_usec += 10 * MSEC;
+                happen(s, EV_MODIFY, "/etc/a", ETC);
+                happen(s, EV_MODIFY, "/etc/b", ETC);
+        }
+        no_memory = false;
+        happen(s, EV_MODIFY, "/etc/b", ETC);
+        tick_to(s, 1001 * SEC);
+        CHECK(s,
+              "1 - /etc/a - - -\n2 - /etc/b - - -\n"
+              "3 memory - 3 1700001000010000 1700001000030000\n4 - /etc/b 4 - -\n",
+              "FAWATCH_SEQ", "FAWATCH_GAP", "FAWATCH_PATH", "FAWATCH_COUNT", "FAWATCH_FROM_USEC",
+              "FAWATCH_UNTIL_USEC");
+        assert_int_equal(s->counters.events_coalesced, 7);
+        assert_int_equal(s->counters.events_no_memory, 0);
+}
+
 /* Create, delete, rename, attrib are never coalesced, and coalesce = "0" switches it off. */
 static void test_not_coalesced(void **state)
 {
@@ -723,7 +758,7 @@ int main(void)
         cmocka_set_message_output(CM_OUTPUT_TAP);
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
         const struct CMUnitTest tests[] = {
-                T(test_numbers),      T(test_coalesce),     T(test_coalesced_fields),
+                T(test_numbers),      T(test_coalesce),     T(test_coalesced_fields), T(test_coalesced_without_memory),
                 T(test_coalesced_program),                  T(test_not_coalesced),
                 T(test_limit),        T(test_limit_rules),  T(test_rule_names),
                 T(test_reload_closes), T(test_shed),        T(test_shed_all_accounted),
