@@ -12,6 +12,7 @@
 #include "log.h"
 #include "notes.h"
 #include "state.h"
+#include "window.h"
 
 /* ---- what there is ---- */
 
@@ -162,13 +163,15 @@ static void note_gaps(struct daemon *d, struct inheritance *found)
 
         found->life = d->runtime && read_life(&life, &same_boot);
         found->same_boot = same_boot;
+        uint64_t now = daemon_realtime_usec();
+        uint64_t since = found->life ? life_since_usec(&life, now, same_boot ? window_boottime_usec() : 0) : 0;
         size_t n = inheritance_gaps(found, gaps);
         for (size_t i = 0; i < n; i++) {
                 const struct gap_note gap = {
                         .kind = gaps[i].kind,
                         .reason = gaps[i].reason,
-                        .from_usec = found->life ? life.realtime_usec : 0,
-                        .until_usec = daemon_realtime_usec(),
+                        .from_usec = since,
+                        .until_usec = now,
                         .last_stream = found->life && !streq(life.stream, d->stream) ? life.stream : NULL,
                         .last_seq = found->life ? life.seq : 0,
                 };
@@ -305,6 +308,7 @@ void heritage_sign_of_life(struct daemon *d, bool stopping)
         struct life life = {
                 .seq = reporter_seq(d->street.reporter),
                 .realtime_usec = daemon_realtime_usec(),
+                .boottime_usec = window_boottime_usec(),
         };
 
         if (!d->runtime || sd_id128_get_machine(&machine) < 0 || sd_id128_get_boot(&boot) < 0)

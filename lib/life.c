@@ -6,8 +6,9 @@
 
 void life_print(const struct life *l, struct strbuf *out)
 {
-        strbuf_addf(out, "machine=%s\nboot=%s\nstream=%s\nseq=%" PRIu64 "\nrealtime_usec=%" PRIu64 "\n",
-                    l->machine, l->boot, l->stream, l->seq, l->realtime_usec);
+        strbuf_addf(out, "machine=%s\nboot=%s\nstream=%s\nseq=%" PRIu64 "\nrealtime_usec=%" PRIu64
+                         "\nboottime_usec=%" PRIu64 "\n",
+                    l->machine, l->boot, l->stream, l->seq, l->realtime_usec, l->boottime_usec);
 }
 
 /* The value of one line, or NULL. */
@@ -59,8 +60,18 @@ int life_parse(const char *text, struct life *ret)
 
         if (!parse_id(text, "machine", l.machine) || !parse_id(text, "boot", l.boot) ||
             !parse_id(text, "stream", l.stream) || !parse_number(text, "seq", &l.seq) ||
-            !parse_number(text, "realtime_usec", &l.realtime_usec))
+            !parse_number(text, "realtime_usec", &l.realtime_usec) ||
+            !parse_number(text, "boottime_usec", &l.boottime_usec))
                 return -EBADMSG;
         *ret = l;
         return 0;
+}
+
+uint64_t life_since_usec(const struct life *l, uint64_t realtime_usec, uint64_t boottime_usec)
+{
+        if (l->boottime_usec == 0 || boottime_usec < l->boottime_usec)
+                return l->realtime_usec;
+        uint64_t passed = boottime_usec - l->boottime_usec;
+
+        return MIN_OF(l->realtime_usec, realtime_usec > passed ? realtime_usec - passed : 1);
 }
