@@ -51,7 +51,7 @@ struct loop {
         sd_event_source *heartbeat;
         sd_event_source *recovery; /* more was found than the log has room for */
         sd_event_source *watchdog;
-        uint64_t watchdog_usec, watchdog_rounds;
+        uint64_t watchdog_usec;
         sd_event_source *status; /* armed only after activity */
         uint64_t status_usec;    /* monotonic, of the last status */
         int ignores_error;       /* positive errno that was logged, 0 = none is in the way */
@@ -300,29 +300,13 @@ static int on_recovery(sd_event_source *s, uint64_t usec, void *userdata)
 
 /* ---- the watchdog ---- */
 
-/* The loop turns, but does the street move?  Something waits, and nothing was judged since
- * the last time: then the manager is to end this. */
-static bool street_moves(struct daemon *d)
-{
-        struct fan_group *const *groups;
-        size_t n = marks_groups(d->street.marks, &groups);
-        uint64_t rounds = pipeline_rounds(d->street.pipeline), before = d->loop->watchdog_rounds;
-
-        d->loop->watchdog_rounds = rounds;
-        for (size_t i = 0; i < n && rounds == before; i++) {
-                struct pollfd p = { .fd = fan_group_fd(groups[i]), .events = POLLIN };
-
-                if (poll(&p, 1, 0) > 0)
-                        return false;
-        }
-        return true;
-}
-
 static int on_watchdog(sd_event_source *s, uint64_t usec, void *userdata)
 {
         struct daemon *d = userdata;
+        struct fan_group *const *groups;
+        size_t n = marks_groups(d->street.marks, &groups);
 
-        if (street_moves(d))
+        if (pipeline_moves(d->street.pipeline, groups, n))
                 notify_watchdog();
         (void)sd_event_source_set_time_relative(s, d->loop->watchdog_usec / 4);
         (void)sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);

@@ -85,11 +85,6 @@ void pipeline_free(struct pipeline *p)
         free(p);
 }
 
-uint64_t pipeline_rounds(const struct pipeline *p)
-{
-        return p->rounds;
-}
-
 /* ---- generations ---- */
 
 /* What a path leads to now, asked of the kernel. */
@@ -395,6 +390,22 @@ static bool more_waits(struct fan_group *g)
         struct pollfd fd = { .fd = fan_group_fd(g), .events = POLLIN };
 
         return poll(&fd, 1, 0) > 0;
+}
+
+uint64_t pipeline_rounds(const struct pipeline *p)
+{
+        return p->rounds;
+}
+
+bool pipeline_moves(struct pipeline *p, struct fan_group *const *groups, size_t n)
+{
+        uint64_t before = p->watched_rounds;
+
+        p->watched_rounds = p->rounds;
+        for (size_t i = 0; i < n && p->rounds == before; i++)
+                if (more_waits(groups[i]))
+                        return false;
+        return true;
 }
 
 int pipeline_dispatch(struct pipeline *p, struct fan_group *g)

@@ -82,5 +82,10 @@ void pipeline_set_predecessor(struct pipeline *p, int32_t pid);
 /* Judges bytes as if read from such a group: for benchmarks and fuzzing.  Descriptors in
  * them are taken for absent.  Returns 0, -EBADMSG (what stands before was judged), -ENOMEM. */
 int pipeline_judge(struct pipeline *p, const struct group_key *group, const void *bytes, size_t len);
-/* Grows with each dispatch and each event judged: for the watchdog. */
+/* Grows with each dispatch and each event judged. */
 uint64_t pipeline_rounds(const struct pipeline *p);
+/*
+ * For the watchdog: a loop that turns is not a street that moves.  False when something waits in one of
+ * these groups and nothing was read or judged since the last call.
+ */
+bool pipeline_moves(struct pipeline *p, struct fan_group *const *groups, size_t n);

@@ -109,7 +109,7 @@ struct pipeline {
         } no_memory;
         uint64_t last_read_boottime_usec;
         uint64_t last_read_usec;       /* realtime of the window before */
-        uint64_t rounds;
+        uint64_t rounds, watched_rounds; /* each dispatch and each event; at the last pipeline_moves() */
 };
 
 /* pipeline.c */

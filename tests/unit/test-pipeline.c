@@ -367,6 +367,26 @@ static void overflow_is_one_gap(void **state)
         street_close(&s);
 }
 
+/* What the watchdog is fed by: not that the loop turns. */
+static void the_street_stands(void **state)
+{
+        struct street s;
+
+        street_open(&s, ALL, true, 0, 0);
+        assert_true(pipeline_moves(s.pipeline, &s.group, 1)); /* nothing waits */
+        assert_true(pipeline_moves(s.pipeline, &s.group, 1));
+        BY_CHILD(street_write("/mnt/a", ""));
+        assert_false(pipeline_moves(s.pipeline, &s.group, 1));
+        assert_false(pipeline_moves(s.pipeline, &s.group, 1));
+        street_run(&s);
+        BY_CHILD(street_write("/mnt/b", ""));
+        assert_true(pipeline_moves(s.pipeline, &s.group, 1)); /* more waits, but some was read */
+        assert_false(pipeline_moves(s.pipeline, &s.group, 1));
+        street_run(&s);
+        assert_true(pipeline_moves(s.pipeline, &s.group, 1));
+        street_close(&s);
+}
+
 /* ---- without memory ---- */
 
 static bool no_memory;
@@ -547,6 +567,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test_setup(counted_by_reason, setup),
                 cmocka_unit_test_setup(spent_ignore_stays_spent, setup),
                 cmocka_unit_test_setup(overflow_is_one_gap, setup),
+                cmocka_unit_test_setup(the_street_stands, setup),
                 cmocka_unit_test_setup(no_memory_is_a_gap_with_a_number, setup),
                 cmocka_unit_test_setup(small_windows_lose_nothing, setup),
                 cmocka_unit_test_setup(descriptors_are_closed, setup),
