@@ -522,6 +522,62 @@ static void test_shortage(void **state)
         ignore_close(&s);
 }
 
+static bool table_is_full;
+
+static int no_space_for_ignores(void *userdata, const struct mark_op *op)
+{
+        return table_is_full && op->add && op->ignore ? -ENOSPC : 0;
+}
+
+/* Brings the marks to what is wanted; how many failures there were, and the first. */
+static size_t bring_to(struct marks *marks, const struct markset *wanted, int *ret_error)
+{
+        _cleanup_markdiff_ struct markdiff diff = {};
+        const struct mark_failure *failures;
+        size_t n;
+
+        assert_int_equal(markdiff_build(marks_placed(marks), wanted, &diff), 0);
+        assert_int_equal(marks_widen(marks, &diff), 0);
+        marks_narrow(marks, &diff);
+        failures = marks_failures(marks, &n);
+        *ret_error = n > 0 ? failures[0].error : 0;
+        return n;
+}
+
+static size_t count_ignores(const struct markset *marks)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < marks->n; i++)
+                n += marks->marks[i].ignore_mask != 0;
+        return n;
+}
+
+/* A planned ignore that finds no room does not keep the rules out: it is told, and tried again. */
+static void test_planned_ignore_without_room(void **state)
+{
+        const struct marks_params fake = { .mark = no_space_for_ignores };
+        struct ignore_street s;
+        struct marks *marks;
+        int error;
+
+        NEEDS_KERNEL();
+        ignore_do(shell, (void *)"mkdir /mnt/d");
+        ignore_open(&s, WATCH IGNORE_D, true);
+        const struct markset *wanted = &s.generation->plan->wanted;
+        assert_int_equal(count_ignores(wanted), 1);
+        assert_int_equal(marks_new(&fake, &marks), 0);
+        table_is_full = true;
+        assert_int_equal(bring_to(marks, wanted, &error), 1);
+        assert_int_equal(error, ENOSPC);
+        assert_int_equal(count_ignores(marks_placed(marks)), 0);
+        table_is_full = false;
+        assert_int_equal(bring_to(marks, wanted, &error), 0);
+        assert_int_equal(count_ignores(marks_placed(marks)), 1);
+        marks_free(marks);
+        ignore_close(&s);
+}
+
 /* ---- until = "modified" ---- */
 
 #define UNTIL_RULES                                                                                          \
@@ -695,6 +751,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_dropped_mark, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_journal_is_left_alone, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_shortage, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_planned_ignore_without_room, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_until_modified, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_until_pending, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_moves_under_a_writer, setup, teardown),
