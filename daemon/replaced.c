@@ -449,6 +449,16 @@ static void tell_changed(struct pipeline *p)
         resolver_end_batch(p->params.resolver); /* no batch may follow: nothing is to keep a filesystem busy */
 }
 
+/* A mount that came or went on the way is the cause, unless an event was. */
+static void note_mount(struct pipeline *p, const struct leads *before, const struct lead *old,
+                       const struct lead *new, struct way *w)
+{
+        const char *mountpoint = w->cause ? NULL : leads_changed_mount(before, old, p->generation->leads, new);
+
+        if (mountpoint)
+                w->cause = cause_new(mountpoint);
+}
+
 /* What the world says of one path, and what was told of it. */
 static void compare(struct pipeline *p, const struct leads *before, const struct lead *old, uint32_t i,
                     struct way *w)
@@ -460,6 +470,10 @@ static void compare(struct pipeline *p, const struct leads *before, const struct
         bool fresh = w->cause && w->cause->usec >= g->looked_usec;
 
         w->changed = false;
+        if (!new->object.known) {
+                note_mount(p, before, old, new, w); /* the next look tells, but sees no mount change any more */
+                return;
+        }
         if (lead_object_same(&w->told, &new->object) || in_doubt) {
                 if (!in_doubt)
                         w->told = new->object;
@@ -467,11 +481,7 @@ static void compare(struct pipeline *p, const struct leads *before, const struct
                         set_cause(w, NULL);
                 return;
         }
-        if (!w->cause) {
-                const char *mountpoint = leads_changed_mount(before, old, g->leads, new);
-
-                w->cause = mountpoint ? cause_new(mountpoint) : NULL;
-        }
+        note_mount(p, before, old, new, w);
         w->changed = true;
         p->replaced->waits = true;
 }

@@ -2,6 +2,7 @@
 #include "world_collect.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 
 #include "fdutil.h"
@@ -97,9 +98,17 @@ static int collect_names(struct world *w, const struct rules *rules)
 }
 
 /* Which step failed, for the text. */
+/* Has the mount table changed since this was opened?  The kernel says so to whoever polls it: proc(5). */
+static bool table_changed(int table_fd)
+{
+        struct pollfd p = { .fd = table_fd, .events = POLLPRI };
+
+        return table_fd >= 0 && poll(&p, 1, 0) > 0 && (p.revents & (POLLPRI | POLLERR));
+}
+
 static int collect(struct world *w, const struct rules *rules, enum mount_view view, const char **ret_step)
 {
-        _cleanup_close_ int root_fd = world_open_root(&view);
+        _cleanup_close_ int root_fd = world_open_root(&view), table_fd = -1;
         int r;
 
         *ret_step = "opening the root directory";
@@ -108,6 +117,7 @@ static int collect(struct world *w, const struct rules *rules, enum mount_view v
         probe_kernel(&w->kernel);
 
         *ret_step = "reading the mount table";
+        table_fd = open(view == MOUNTS_OF_PID1 ? "/proc/1/mountinfo" : "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
         r = mounts_read(view, w);
         if (r == 0)
                 r = world_seal(w);
@@ -119,6 +129,7 @@ static int collect(struct world *w, const struct rules *rules, enum mount_view v
         r = collect_paths(w, root_fd, rules);
         if (r < 0)
                 return r;
+        w->unsettled = table_changed(table_fd);
 
         *ret_step = "looking up users and groups";
         r = collect_names(w, rules);

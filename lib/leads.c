@@ -119,7 +119,7 @@ static int add_steps(struct leads *l, uint32_t lead, size_t first, const char *n
 
 static void find_object(const struct world *w, const struct world_path *p, struct lead_object *ret)
 {
-        *ret = (struct lead_object){ .known = p->error == 0, .exists = p->exists };
+        *ret = (struct lead_object){ .known = p->error == 0 && !w->unsettled, .exists = p->exists };
         if (p->mount == WORLD_NONE)
                 return;
         const struct world_fs *fs = &w->fs[w->mounts[p->mount].fs];

@@ -108,6 +108,7 @@ struct world {
         uint32_t n_names;
         uint32_t *by_mountpoint;    /* n_mounts indexes sorted by mountpoint; after world_seal() */
         struct kernel_abilities kernel;
+        bool unsettled; /* mounts changed while paths were looked up: what these lead to is in doubt */
 };
 
 /* An empty world with an arena; NULL when memory is short.  world_free() frees

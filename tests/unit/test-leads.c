@@ -151,6 +151,11 @@ static void test_objects(void **state)
                 assert_int_equal(lead_object_same(&s.leads[0]->v[0].object, &s.leads[1]->v[0].object),
                                  cases[i].same);
                 assert_true(leads_same_place(s.leads[0], s.leads[0]->v, s.leads[1], s.leads[1]->v));
+                /* mounts that came meanwhile leave it open */
+                s.worlds[1]->unsettled = true;
+                leads_free(s.leads[1]);
+                assert_int_equal(leads_build(s.rules, s.worlds[1], &s.leads[1]), 0);
+                assert_true(lead_object_same(&s.leads[0]->v[0].object, &s.leads[1]->v[0].object));
                 close_scene(&s);
         }
 }
