@@ -413,6 +413,8 @@ class TestVerify:
         fawatchd.settle()
         since = next_second(machine)
         pid = fawatchd.main_pid()
+        # a silence is what follows a sign of life
+        wait_until(lambda: verdict_of(fawatchd, "--since", since)["streams"], "a sign of life", 30)
         machine.sh(f"kill -STOP {pid}")
         try:
             hangs = verdict_of(fawatchd, "--since", since)
@@ -423,7 +425,7 @@ class TestVerify:
         answer = verdict_of(fawatchd, "--since", since)
         assert answer["missing"] == 0 and answer["gaps"] == [] and answer["silent_since_usec"] == 0
         longest = max(s["until_usec"] - s["from_usec"] for s in answer["silences"])
-        assert longest > 5e6 and not answer["complete"], answer
+        assert longest > 1e6 and not answer["complete"], answer
 
     def test_end_of_a_stream_is_deleted(self, fawatchd, machine, w):
         """The next daemon knows how far the numbers went before it."""
