@@ -355,10 +355,18 @@ size_t judge_keep_text(struct pipeline *p, const char *text, size_t len)
         return at;
 }
 
+/* Is the kept path this one? */
+static bool is_kept(const struct pipeline *p, const struct match_path *kept, size_t at,
+                    const struct match_path *path)
+{
+        return kept->path && kept->fs == path->fs && kept->len == path->len &&
+               memcmp(p->texts.data + at, path->path, path->len) == 0;
+}
+
+/* An object of a rule that is renamed is known by the name it had. */
 static bool shows(const struct pipeline *p, const struct held *h, const struct match_path *path)
 {
-        return h->shown.path && h->shown.fs == path->fs && h->shown.len == path->len &&
-               memcmp(p->texts.data + h->shown_at, path->path, path->len) == 0;
+        return is_kept(p, &h->shown, h->shown_at, path) || is_kept(p, &h->query.old_path, h->old_path_at, path);
 }
 
 /* The held event of this process at this path with any of these events, not far back. */
