@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dirwalk.h"
 #include "fdutil.h"
 #include "hash.h"
 #include "lru.h"
@@ -36,8 +37,11 @@ struct found {
 };
 
 struct adopt {
-        struct lru *found; /* by directory and name */
-        uint64_t left;     /* events queued before the last look and not judged yet */
+        struct adopt *next;
+        struct group_key key; /* whose events are waited for */
+        struct lru *found;    /* by directory and name */
+        uint64_t left;        /* events queued before the last look and not judged yet */
+        bool looked;          /* since the queue was counted */
         struct pipeline *pipeline;
         bool dropping; /* what leaves the table is recorded, else it is told by an event */
 };
@@ -118,16 +122,25 @@ static void dropped(void *userdata, void *value)
         free(value);
 }
 
-static struct adopt *begin(struct pipeline *p)
+static struct adopt *of_group(const struct pipeline *p)
 {
         struct adopt *a = p->adopt;
+
+        while (a && group_key_compare(&a->key, &p->key) != 0)
+                a = a->next;
+        return a;
+}
+
+static struct adopt *begin(struct pipeline *p)
+{
+        struct adopt *a = of_group(p);
 
         if (a)
                 return a;
         a = calloc(1, sizeof(*a));
         if (!a)
                 return NULL;
-        *a = (struct adopt){ .pipeline = p, .dropping = true };
+        *a = (struct adopt){ .next = p->adopt, .key = p->key, .pipeline = p, .dropping = true };
         if (lru_new(MAX_WAITING, SIZE_MAX, dropped, a, &a->found) < 0) {
                 free(a);
                 return NULL;
@@ -135,16 +148,15 @@ static struct adopt *begin(struct pipeline *p)
         return p->adopt = a;
 }
 
-/* Everything that can be queued by now: the rest of what was read, and what the kernel has. */
-static void count_queue(struct pipeline *p)
+/* Everything that can be queued by now, when a window is judged: what was read, and what the kernel has. */
+static void count_queue(struct pipeline *p, struct adopt *a)
 {
-        size_t done = p->n_judged + 1; /* with the one that is being judged */
-        size_t current = p->current->n_events > done ? p->current->n_events - done : 0;
         uint64_t queued = 0, bytes;
 
         if (p->group)
                 (void)fan_group_queued(p->group, &queued, &bytes);
-        p->adopt->left = current + p->next->n_events + (size_t)queued;
+        a->left = p->next->n_events + queued;
+        a->looked = false;
 }
 
 static size_t key_of(const struct fan_handle *dir, const char *name, size_t len, uint8_t key[static KEY_MAX])
@@ -170,43 +182,7 @@ static uint64_t hash_told(const struct fan_handle *dir, const char *name, size_t
         return hash_mix(h, hash_bytes(name, len));
 }
 
-static uint64_t usec_of(const struct statx_timestamp *t)
-{
-        return (uint64_t)t->tv_sec * USEC_PER_SEC + t->tv_nsec / NSEC_PER_USEC;
-}
-
-/* What its times say happened to it since. */
-static uint32_t events_since(const struct statx *stx, uint64_t since)
-{
-        bool is_file = S_ISREG(stx->stx_mode);
-        bool content = is_file && stx->stx_size > 0 && usec_of(&stx->stx_mtime) >= since;
-
-        if (usec_of(&stx->stx_ctime) < since)
-                return 0;
-        if (!(stx->stx_mask & STATX_BTIME) || usec_of(&stx->stx_btime) >= since)
-                return EV_CREATE | (content ? EV_CHANGED : 0);
-        if (usec_of(&stx->stx_mtime) < since)
-                return EV_ATTRIB;
-        return is_file ? EV_CHANGED : 0; /* of a directory: an entry came or went */
-}
-
-static struct object object_of(const struct statx *stx)
-{
-        return (struct object){
-                .known = true,
-                .type = vocab_type_of_mode(stx->stx_mode),
-                .dev_major = stx->stx_dev_major,
-                .dev_minor = stx->stx_dev_minor,
-                .ino = stx->stx_ino,
-                .mode = stx->stx_mode,
-                .uid = stx->stx_uid,
-                .gid = stx->stx_gid,
-                .size = stx->stx_size,
-                .nlink = stx->stx_nlink,
-        };
-}
-
-static struct found *make_found(const struct match_path *path, const char *name, const struct statx *stx,
+static struct found *make_found(const struct match_path *path, const char *name, const struct object *object,
                                 uint32_t events)
 {
         size_t len = strlen(name), total = path->len + (len > 0) + len;
@@ -218,8 +194,8 @@ static struct found *make_found(const struct match_path *path, const char *name,
         *f = (struct found){
                 .fs = path->fs,
                 .events = events,
-                .is_dir = S_ISDIR(stx->stx_mode),
-                .object = object_of(stx),
+                .is_dir = object->type == TYPE_DIRECTORY,
+                .object = *object,
         };
         memcpy(f->path, path->path, path->len);
         f->path_len = path->len;
@@ -235,29 +211,45 @@ static struct found *make_found(const struct match_path *path, const char *name,
 
 /* File times tick: what happened just before a mark was placed looks as if it had happened after, but was
  * told. */
-static uint32_t told_before(const struct pipeline *p, int dir_fd, const struct fan_handle *dir,
-                            const char *name, uint64_t hashes[static 2])
+static uint32_t told_before(const struct pipeline *p, const struct fan_handle *dir, const struct adopt_entry *e,
+                            uint64_t hashes[static 2])
 {
         static const uint32_t events[] = { EV_CREATE, EV_CHANGED };
         uint32_t told_events = 0;
-        union {
-                struct file_handle header;
-                uint8_t room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
-        } fh = { .header.handle_bytes = MAX_HANDLE_SZ };
-        struct fan_handle object = { .fsid = dir->fsid };
-        int mount_id;
 
-        if (name_to_handle_at(dir_fd, name, &fh.header, &mount_id, 0) < 0)
-                return 0;
-        object.type = fh.header.handle_type;
-        object.len = fh.header.handle_bytes;
-        object.bytes = fh.room + offsetof(struct file_handle, f_handle);
-        for (size_t i = 0; i < ELEMENTSOF(events); i++) {
-                hashes[i] = hash_told(dir, name, strlen(name), &object, events[i]);
+        for (size_t i = 0; e->handle && i < ELEMENTSOF(events); i++) {
+                hashes[i] = hash_told(dir, e->name, strlen(e->name), e->handle, events[i]);
                 if (was_told(p, hashes[i]))
                         told_events |= events[i];
         }
         return told_events;
+}
+
+void adopt_one(struct pipeline *p, const struct fan_handle *dir, const struct match_path *path,
+               const struct adopt_entry *e)
+{
+        struct adopt *a = p->told ? begin(p) : NULL;
+        uint8_t key[KEY_MAX];
+        size_t key_len = key_of(dir, e->name, strlen(e->name), key);
+        struct found *f;
+        uint64_t hashes[2] = {};
+        uint32_t events;
+
+        if (!a)
+                return;
+        a->looked = true;
+        /* found by the look before, and held against the queue already */
+        if (lru_get(a->found, key, key_len))
+                return;
+        events = e->events & ~told_before(p, dir, e, hashes);
+        f = events != 0 ? make_found(path, e->name, e->object, events) : NULL;
+        if (!f)
+                return;
+        memcpy(f->told, hashes, sizeof(hashes));
+        if (lru_put(a->found, key, key_len, f, 1) < 0) {
+                hold_found(p, f);
+                free(f);
+        }
 }
 
 #define ASKED (STATX_BASIC_STATS | STATX_BTIME)
@@ -265,29 +257,22 @@ static uint32_t told_before(const struct pipeline *p, int dir_fd, const struct f
 static void look_at_entry(struct pipeline *p, int dir_fd, const struct fan_handle *dir,
                           const struct match_path *path, const char *name, uint64_t since)
 {
-        uint8_t key[KEY_MAX];
-        size_t key_len = key_of(dir, name, strlen(name), key);
+        uint8_t bytes[DIRWALK_HANDLE_BYTES];
+        struct fan_handle handle = { .fsid = dir->fsid };
+        struct adopt_entry e = { .name = name };
+        struct object object;
         struct statx stx;
-        struct found *f;
-        uint64_t hashes[2] = {};
-        uint32_t events;
 
-        /* found by the look before, and held against the queue already */
-        if (lru_get(p->adopt->found, key, key_len))
-                return;
         if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, ASKED, &stx) < 0)
                 return;
-        events = events_since(&stx, since);
-        if (events != 0)
-                events &= ~told_before(p, dir_fd, dir, name, hashes);
-        f = events != 0 ? make_found(path, name, &stx, events) : NULL;
-        if (!f)
+        object = dirwalk_object(&stx);
+        e.object = &object;
+        e.events = dirwalk_events_since(&stx, since);
+        if (e.events == 0)
                 return;
-        memcpy(f->told, hashes, sizeof(hashes));
-        if (lru_put(p->adopt->found, key, key_len, f, 1) < 0) {
-                hold_found(p, f);
-                free(f);
-        }
+        if (dirwalk_handle(dir_fd, name, &handle, bytes) == 0)
+                e.handle = &handle;
+        adopt_one(p, dir, path, &e);
 }
 
 static bool is_unwanted(const struct pipeline *p, const struct match_path *dir)
@@ -314,7 +299,6 @@ void adopt_directory(struct pipeline *p, const struct fan_handle *dir, const str
                 if (!streq(e->d_name, ".") && !streq(e->d_name, ".."))
                         look_at_entry(p, fd, dir, path, e->d_name, since_usec);
         (void)closedir(d);
-        count_queue(p);
 }
 
 /* Of a file by its handle: the event that would tell has its directory and name, which are not known here. */
@@ -322,19 +306,25 @@ void adopt_file(struct pipeline *p, const struct fan_handle *file, const struct 
                 uint64_t since_usec)
 {
         _cleanup_close_ int fd = resolver_open(p->params.resolver, file, 0);
+        struct object object;
+        struct adopt *a;
         struct statx stx;
         uint8_t key[KEY_MAX];
         struct found *f;
 
-        if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, ASKED, &stx) < 0 || !S_ISREG(stx.stx_mode) ||
-            usec_of(&stx.stx_mtime) < since_usec || !begin(p))
+        if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, ASKED, &stx) < 0 ||
+            !(dirwalk_events_since(&stx, since_usec) & EV_CHANGED))
                 return;
-        f = make_found(path, "", &stx, EV_CHANGED);
-        if (f && lru_put(p->adopt->found, key, key_of(file, "", 0, key), f, 1) < 0) {
+        a = begin(p);
+        if (!a)
+                return;
+        a->looked = true;
+        object = dirwalk_object(&stx);
+        f = make_found(path, "", &object, EV_CHANGED);
+        if (f && lru_put(a->found, key, key_of(file, "", 0, key), f, 1) < 0) {
                 hold_found(p, f);
                 free(f);
         }
-        count_queue(p);
 }
 
 static void told(struct adopt *a, const struct fan_handle *h, const struct fan_name *name, uint32_t events)
@@ -357,53 +347,72 @@ static void told(struct adopt *a, const struct fan_handle *h, const struct fan_n
         a->dropping = true;
 }
 
-static void remember(struct pipeline *p, const struct fan_handle *dir, const struct fan_name *name,
-                     const struct fan_handle *object, uint32_t events)
+static void remember(struct pipeline *p, struct adopt *a, const struct fan_handle *dir,
+                     const struct fan_name *name, const struct fan_handle *object, uint32_t events)
 {
         if (!fan_handle_given(dir) || !fan_handle_given(object) || !name->p)
                 return;
         for (uint32_t left = events; left != 0; left &= left - 1)
                 set_told(p, hash_told(dir, name->p, name->len, object, left & -left));
-        if (p->adopt)
-                told(p->adopt, dir, name, events);
+        if (a)
+                told(a, dir, name, events);
 }
 
 void adopt_judged(struct pipeline *p, const struct fan_event *e)
 {
+        struct adopt *a;
         uint32_t events = 0;
 
-        if (p->key.kind != GROUP_MAIN || !p->told)
+        if (p->key.kind == GROUP_MOUNT || !p->told)
                 return;
-        if (p->adopt)
-                p->adopt->left -= p->adopt->left > 0;
+        a = of_group(p);
+        if (a)
+                a->left -= a->left > 0;
         if (e->mask & (FAN_CREATE | FAN_MOVED_TO))
                 events |= EV_CREATE;
         if (e->mask & (FAN_MODIFY | FAN_CLOSE_WRITE))
                 events |= EV_CHANGED;
         if (e->mask & FAN_RENAME)
-                remember(p, &e->new_dir, &e->new_name, &e->object, EV_CREATE);
+                remember(p, a, &e->new_dir, &e->new_name, &e->object, EV_CREATE);
         else if (events != 0)
-                remember(p, &e->dir, &e->name, &e->object, events);
-        if (p->adopt && (events & EV_CHANGED))
-                told(p->adopt, &e->object, NULL, EV_CHANGED);
+                remember(p, a, &e->dir, &e->name, &e->object, events);
+        if (a && (events & EV_CHANGED))
+                told(a, &e->object, NULL, EV_CHANGED);
+}
+
+static void finish(struct pipeline *p, struct adopt *a)
+{
+        a->dropping = p->generation != NULL;
+        lru_free(a->found);
+        free(a);
 }
 
 void adopt_settle(struct pipeline *p, bool now)
 {
-        struct adopt *a = p->adopt;
+        struct adopt *a = of_group(p);
 
-        if (a && (now || a->left == 0))
+        if (now) {
                 adopt_free(p);
+                return;
+        }
+        if (a && a->looked)
+                count_queue(p, a);
+        if (!a || a->left > 0)
+                return;
+        for (struct adopt **link = &p->adopt; *link; link = &(*link)->next)
+                if (*link == a) {
+                        *link = a->next;
+                        break;
+                }
+        finish(p, a);
 }
 
 void adopt_free(struct pipeline *p)
 {
-        struct adopt *a = p->adopt;
+        while (p->adopt) {
+                struct adopt *a = p->adopt;
 
-        if (!a)
-                return;
-        p->adopt = NULL;
-        a->dropping = p->generation != NULL;
-        lru_free(a->found);
-        free(a);
+                p->adopt = a->next;
+                finish(p, a);
+        }
 }

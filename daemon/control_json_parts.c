@@ -101,5 +101,8 @@ json_t *json_of_group(const struct group_key *key)
         char group[32] = "main";
         if (key->kind == GROUP_MOUNT)
                 snprintf(group, sizeof(group), "mount %d", key->mount_id);
+        else if (key->kind == GROUP_FILESYSTEM)
+                snprintf(group, sizeof(group), "filesystem %u:%u", (unsigned)key->mount_id >> 20,
+                         (unsigned)key->mount_id & 0xfffff);
         return json_string(group);
 }

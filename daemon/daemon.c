@@ -74,11 +74,6 @@ uint64_t daemon_monotonic_usec(void)
         return clock_usec(CLOCK_MONOTONIC);
 }
 
-static uint64_t file_usec(void)
-{
-        return clock_usec(CLOCK_REALTIME_COARSE);
-}
-
 /* ---- status ---- */
 
 static void write_status(struct daemon *d)
@@ -292,6 +287,16 @@ static int on_found(sd_event_source *s, int fd, uint32_t revents, void *userdata
         return 0;
 }
 
+/* The walks over directories have marked some. */
+static int on_directories(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+        struct daemon *d = userdata;
+
+        dirmarks_take(d->street.dirmarks);
+        daemon_publish_status(d, false);
+        return 0;
+}
+
 static int on_recovery(sd_event_source *s, uint64_t usec, void *userdata)
 {
         take_found(userdata);
@@ -413,26 +418,6 @@ static void published(void *userdata, const char *record, size_t len)
 
 /* ---- start ---- */
 
-static int open_ignores(struct street *s, const struct generation *g)
-{
-        const struct learn_params learn = {
-                .counters = &s->counters,
-                .resolver = s->resolver,
-                .marks = s->marks,
-                .monotonic_usec = daemon_monotonic_usec,
-                .file_usec = file_usec,
-                .max_marks = (size_t)g->settings->max_directory_marks,
-                .evictable = g->world->kernel.evictable,
-        };
-        int r = learn_new(&learn, &s->learn);
-        if (r < 0)
-                return r;
-        const struct until_params until = {
-                .counters = &s->counters, .resolver = s->resolver, .marks = s->marks,
-        };
-        return until_new(&until, &s->until);
-}
-
 static int open_street(struct daemon *d)
 {
         struct street *s = &d->street;
@@ -470,11 +455,12 @@ static int open_street(struct daemon *d)
                 return -errno;
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
-        r = open_ignores(s, g);
+        r = street_open_marks(s, g);
         if (r < 0)
                 return r;
         const struct pipeline_params pipeline = {
                 .learn = s->learn,
+                .dirmarks = s->dirmarks,
                 .until = s->until,
                 .counters = &s->counters,
                 .resolver = s->resolver,
@@ -547,6 +533,7 @@ int daemon_renew_groups(struct daemon *d, const char *reason)
         d->queues_since_ns = daemon_monotonic_usec() * NSEC_PER_USEC;
         learn_set_marks(d->street.learn, d->street.marks);
         until_set_marks(d->street.until, d->street.marks);
+        dirmarks_set_marks(d->street.dirmarks, d->street.marks);
         r = reload_apply(&d->street, NULL, d->generation, &result);
         daemon_groups_changed(d);
         marks_free(before);
@@ -569,6 +556,7 @@ static int open_sources(struct daemon *d)
             (r = sd_event_add_io(e, NULL, mount_monitor_fd(d->monitor), EPOLLIN, on_mounts, d)) < 0 ||
             (r = sd_event_add_time(e, &l->deadline, CLOCK_MONOTONIC, never, DEADLINE_ACCURACY_USEC,
                                    on_deadline, d)) < 0 ||
+            (r = sd_event_add_io(e, NULL, dirmarks_fd(d->street.dirmarks), EPOLLIN, on_directories, d)) < 0 ||
             (r = sd_event_add_io(e, NULL, recovery_fd(d->recovery), EPOLLIN, on_found, d)) < 0 ||
             (r = sd_event_add_time(e, &l->recovery, CLOCK_MONOTONIC, never, 0, on_recovery, d)) < 0 ||
             (r = sd_event_add_time(e, &l->watchdog, CLOCK_MONOTONIC, never, 0, on_watchdog, d)) < 0 ||
@@ -706,20 +694,6 @@ static void stop(struct daemon *d)
         if (left > 0)
                 log_message(LOG_ERR, "%zu records could not be written: the log did not take them in time%s",
                             left, d->heritage.spool.spool ? "; after a restart they will be" : "");
-}
-
-static void street_done(struct street *s)
-{
-        pipeline_free(s->pipeline);
-        learn_free(s->learn);
-        until_free(s->until);
-        if (s->attributor)
-                tracking_stop(s);
-        attributor_free(s->attributor);
-        resolver_free(s->resolver);
-        names_free(s->names);
-        reporter_free(s->reporter);
-        marks_free(s->marks);
 }
 
 static void loop_done(struct loop *l)

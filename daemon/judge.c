@@ -439,6 +439,18 @@ void judge_attribute(struct pipeline *p, const struct sight *s, struct attribute
         attributor_find(p->params.attributor, &q, ret);
 }
 
+/* Where its handle cannot be opened, the object is what stands at its path, if that is still it. */
+static int find_object(struct pipeline *p, const struct sight *s, struct object *ret)
+{
+        const struct match_path *path = &s->query.path;
+        struct resolver *r = p->params.resolver;
+
+        if (path->path && p->params.dirmarks && dirmarks_watches(p->params.dirmarks, path->fs) &&
+            resolver_object_at(r, s->object, path->path, ret) == 0)
+                return 0;
+        return resolver_object(r, s->object, ret);
+}
+
 static void look_at_object(struct pipeline *p, const struct sight *s, const struct match_hits *hits,
                            struct held *h)
 {
@@ -450,7 +462,7 @@ static void look_at_object(struct pipeline *p, const struct sight *s, const stru
                 .dir_uid = ID_UNKNOWN,
                 .dir_gid = ID_UNKNOWN,
         };
-        if (!fan_handle_given(s->object) || resolver_object(p->params.resolver, s->object, &h->object) < 0) {
+        if (!fan_handle_given(s->object) || find_object(p, s, &h->object) < 0) {
                 h->object = (struct object){ .type = h->query.is_dir ? TYPE_DIRECTORY : 0 };
         } else if (!(h->query.events & EV_CREATE)) {
                 /* who just made it is who owns it: that says nothing about whose place it is */
@@ -595,5 +607,6 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
                 }
         }
         ignores_follow(p, &s);
+        dirs_follow(p, &s);
         learn(p, &s);
 }

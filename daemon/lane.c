@@ -21,7 +21,8 @@ struct lane {
         /* one request at a time; the answer is copied out under the lock */
         enum { IDLE, ASKED, ANSWERED } state;
         bool abandoned; /* nobody waits for the answer any more */
-        bool wants_object;
+        enum { WANTS_DIR, WANTS_OBJECT, WANTS_JOB } wants;
+        struct resolver_job *job; /* the thread's own once it is abandoned */
         struct fan_handle handle;
         uint8_t bytes[128];
         int error;
@@ -52,7 +53,9 @@ static int answer(struct lane *l)
 {
         int r;
 
-        if (l->wants_object) {
+        if (l->wants == WANTS_JOB) {
+                r = resolver_run(l->resolver, 0, l->job);
+        } else if (l->wants == WANTS_OBJECT) {
                 r = resolver_object(l->resolver, &l->handle, &l->object);
         } else {
                 strbuf_reset(&l->path);
@@ -79,6 +82,8 @@ static void *thread_main(void *userdata)
                 pthread_mutex_lock(&l->lock);
                 l->error = r;
                 l->state = l->abandoned ? IDLE : ANSWERED;
+                if (l->abandoned && l->wants == WANTS_JOB)
+                        l->job->free(l->job);
                 l->abandoned = false;
                 pthread_cond_broadcast(&l->changed);
         }
@@ -108,7 +113,7 @@ static int start_thread(struct lane *l)
 /* ---- life ---- */
 
 /* The world of one filesystem: what it needs to be resolved, and nothing borrowed. */
-static int copy_filesystem(const struct world *w, uint32_t fs, struct world **ret)
+int lane_copy_world(const struct world *w, uint32_t fs, struct world **ret)
 {
         _cleanup_(world_freep) struct world *copy = world_new();
         const struct world_fs *f = &w->fs[fs];
@@ -142,6 +147,9 @@ static int copy_filesystem(const struct world *w, uint32_t fs, struct world **re
                 return r;
         copy->fs[0].fsid = f->fsid;
         copy->fs[0].fsid_known = f->fsid_known;
+        copy->fs[0].mark_errno = f->mark_errno;
+        copy->fs[0].takes_dir_marks = f->takes_dir_marks;
+        copy->fs[0].own_group = f->own_group;
         world_finish(copy);
         *ret = STEAL(copy);
         return 0;
@@ -161,7 +169,7 @@ int lane_new(const struct world *w, uint32_t fs, struct lane **ret)
         pthread_cond_init(&l->changed, &attr);
         pthread_condattr_destroy(&attr);
 
-        int r = copy_filesystem(w, fs, &l->world);
+        int r = lane_copy_world(w, fs, &l->world);
         if (r == 0)
                 r = resolver_new_patient(&l->counters, &l->resolver);
         if (r == 0) {
@@ -191,19 +199,11 @@ void lane_free(struct lane *l)
 
 /* ---- asking ---- */
 
-/* With the lock held.  0 when there is an answer. */
-static int ask(struct lane *l, const struct fan_handle *handle, bool wants_object)
+/* With the lock held: until there is an answer.  -ETIMEDOUT when there is none in time. */
+static int wait_for_answer(struct lane *l)
 {
         struct timespec until;
 
-        if (l->state != IDLE)
-                return -ETIMEDOUT;
-        if (handle->len > sizeof(l->bytes))
-                return -EINVAL;
-        memcpy(l->bytes, handle->bytes, handle->len);
-        l->handle = *handle;
-        l->handle.bytes = l->bytes;
-        l->wants_object = wants_object;
         l->state = ASKED;
         pthread_cond_broadcast(&l->changed);
         (void)clock_gettime(CLOCK_MONOTONIC, &until);
@@ -217,6 +217,34 @@ static int ask(struct lane *l, const struct fan_handle *handle, bool wants_objec
         }
         l->state = IDLE;
         return l->error;
+}
+
+/* With the lock held.  0 when there is an answer. */
+static int ask(struct lane *l, const struct fan_handle *handle, bool wants_object)
+{
+        if (l->state != IDLE)
+                return -ETIMEDOUT;
+        if (handle->len > sizeof(l->bytes))
+                return -EINVAL;
+        memcpy(l->bytes, handle->bytes, handle->len);
+        l->handle = *handle;
+        l->handle.bytes = l->bytes;
+        l->wants = wants_object ? WANTS_OBJECT : WANTS_DIR;
+        return wait_for_answer(l);
+}
+
+int lane_run(struct lane *l, struct resolver_job *job)
+{
+        int r = -EAGAIN; /* it hangs on something else: the job stays the caller's */
+
+        pthread_mutex_lock(&l->lock);
+        if (l->state == IDLE) {
+                l->wants = WANTS_JOB;
+                l->job = job;
+                r = wait_for_answer(l);
+        }
+        pthread_mutex_unlock(&l->lock);
+        return r;
 }
 
 int lane_dir(struct lane *l, const struct fan_handle *dir, struct strbuf *ret)

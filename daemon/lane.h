@@ -20,5 +20,9 @@ void lane_free(struct lane *l);
  */
 int lane_dir(struct lane *l, const struct fan_handle *dir, struct strbuf *ret);
 int lane_object(struct lane *l, const struct fan_handle *object, struct object *ret);
+/* As resolver_run(). */
+int lane_run(struct lane *l, struct resolver_job *job);
+/* The world of one filesystem, as its only one: nothing is borrowed.  0 or -errno. */
+int lane_copy_world(const struct world *w, uint32_t fs, struct world **ret);
 /* Where it is mounted, while its thread hangs; else NULL. */
 const char *lane_stuck(struct lane *l);

@@ -27,6 +27,12 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/coverage.c %D%/coverage.h \
 	%D%/daemon.c %D%/daemon.h \
 	%D%/daemon_state.h \
+	%D%/dirmarks.c %D%/dirmarks.h \
+	%D%/dirmarks_change.c \
+	%D%/dirmarks_internal.h \
+	%D%/dirmarks_walk.c \
+	%D%/dirs_follow.c \
+	%D%/dirwalk.c %D%/dirwalk.h \
 	%D%/exec_file.c %D%/exec_file.h \
 	%D%/explain_path.c %D%/explain_path.h \
 	%D%/fan_group.c %D%/fan_group.h \
@@ -84,7 +90,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/snapshot.c %D%/snapshot.h \
 	%D%/state.c %D%/state.h \
 	%D%/store.c %D%/store.h \
-	%D%/street.h \
+	%D%/street.c %D%/street.h \
 	%D%/tracked.c %D%/tracked.h \
 	%D%/tracking.c %D%/tracking.h \
 	%D%/until.c %D%/until.h \

@@ -35,8 +35,18 @@ static int open_group(struct marks *m, const struct group_key *key, struct fan_g
         return 0;
 }
 
+static bool is_held(const struct marks *m, const struct group_key *key)
+{
+        for (size_t i = 0; i < m->n_held; i++)
+                if (group_key_compare(&m->held[i], key) == 0)
+                        return true;
+        return false;
+}
+
 static bool group_has_marks(const struct marks *m, const struct group_key *key)
 {
+        if (is_held(m, key))
+                return true;
         for (size_t i = 0; i < m->placed.n; i++)
                 if (group_key_compare(&m->placed.marks[i].group, key) == 0)
                         return true;
@@ -59,6 +69,33 @@ static void close_empty_groups(struct marks *m)
                 fan_group_free(g);
         }
         m->n_groups = kept;
+}
+
+int marks_hold_group(struct marks *m, const struct group_key *key, struct fan_group **ret)
+{
+        struct fan_group *g = find_group(m, key);
+        struct group_key *held;
+        int r = g ? 0 : open_group(m, key, &g);
+
+        if (r < 0)
+                return r;
+        if (!is_held(m, key)) {
+                held = reallocarray(m->held, m->n_held + 1, sizeof(*held));
+                if (!held)
+                        return -ENOMEM;
+                m->held = held;
+                m->held[m->n_held++] = *key;
+        }
+        *ret = g;
+        return 0;
+}
+
+void marks_release_group(struct marks *m, const struct group_key *key)
+{
+        for (size_t i = 0; i < m->n_held; i++)
+                if (group_key_compare(&m->held[i], key) == 0)
+                        m->held[i] = m->held[--m->n_held];
+        close_empty_groups(m);
 }
 
 /* Takes the groups over, main first. */
@@ -127,6 +164,7 @@ void marks_free(struct marks *m)
         for (size_t i = 0; i < m->n_groups; i++)
                 fan_group_free(m->groups[i]);
         free(m->groups);
+        free(m->held);
         markset_done(&m->placed);
         forget_failures(m);
         free(m->failures);

@@ -60,6 +60,12 @@ void marks_narrow(struct marks *m, const struct markdiff *d);
  * placed knows nothing is the caller's to remember.  Returns 0 or a negative errno.
  */
 int marks_at(struct marks *m, const struct mark_op *op, int fd);
+/*
+ * A group for marks that are the caller's own to place and to remember; it stays open, with marks or
+ * without, until it is released.  Returns 0 or what fan_group_open() returns.
+ */
+int marks_hold_group(struct marks *m, const struct group_key *key, struct fan_group **ret);
+void marks_release_group(struct marks *m, const struct group_key *key);
 /* The kernel dropped this mark, or its object is gone. */
 void marks_forget(struct marks *m, const struct mark_object *object);
 

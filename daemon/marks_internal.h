@@ -9,6 +9,8 @@ struct marks {
         struct kernel_abilities kernel;
         struct fan_group **groups; /* main first; none when params.mark is set */
         size_t n_groups;
+        struct group_key *held; /* groups whose marks are somebody else's */
+        size_t n_held;
         struct markset placed;
         struct mark_failure *failures;
         size_t n_failures, cap_failures;

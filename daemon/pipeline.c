@@ -57,8 +57,8 @@ int pipeline_new(const struct pipeline_params *params, struct pipeline **ret)
         p->next = &p->windows[1];
         if (init_windows(p) < 0 || objects_new(&p->objects) < 0)
                 return -ENOMEM;
-        p->told = params->learn ? calloc(ADOPT_TOLD, sizeof(*p->told)) : NULL;
-        if (params->learn && !p->told)
+        p->told = params->learn || params->dirmarks ? calloc(ADOPT_TOLD, sizeof(*p->told)) : NULL;
+        if ((params->learn || params->dirmarks) && !p->told)
                 return -ENOMEM;
         *ret = STEAL(p);
         return 0;
@@ -73,6 +73,7 @@ void pipeline_free(struct pipeline *p)
         objects_free(p->objects);
         adopt_free(p);
         replaced_free(p);
+        dirlist_done(&p->adopted);
         settle_free_spent(p);
         match_hits_done(&p->hits);
         strbuf_done(&p->path);

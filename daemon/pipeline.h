@@ -9,6 +9,7 @@
 
 #include "attribute.h"
 #include "fan_group.h"
+#include "dirmarks.h"
 #include "learn.h"
 #include "until.h"
 #include "reporter.h"
@@ -26,6 +27,7 @@ struct pipeline_params {
         struct reporter *reporter;
         struct names *names;
         struct learn *learn;    /* NULL: no ignore marks are learned */
+        struct dirmarks *dirmarks; /* NULL: no directories are marked */
         struct until *until;    /* NULL: ignores until a change are left to the matcher */
         struct spool *spool;    /* whose windows are read into (borrowed); NULL: memory of our own */
         size_t window_bytes;    /* 0 = default */

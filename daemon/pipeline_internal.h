@@ -88,7 +88,8 @@ struct pipeline {
         struct drained drained[128];   /* as many groups as a process can have */
         size_t n_drained;
         uint64_t *told;                /* of ADOPT_TOLD: what events told lately, by hash; NULL: nothing is learned */
-        struct adopt *adopt;           /* what was found by a look into directories; NULL: nothing */
+        struct adopt *adopt;           /* what was found by a look into directories, a group each; NULL: nothing */
+        struct dirlist adopted;        /* of the last look into a new directory */
         struct replaced *replaced;     /* what the paths of rules lead to, as far as that was told */
         uint64_t judged_usec;          /* the main group's queue was empty, and all of it judged: CLOCK_BOOTTIME */
         uint64_t epoch;                /* how often the main group's queue was seen empty */
@@ -136,6 +137,9 @@ struct held *judge_new_held(struct pipeline *p);
 /* Keeps a text with held; its offset in texts. */
 size_t judge_keep_text(struct pipeline *p, const char *text, size_t len);
 
+/* dirs_follow.c: directories that carry marks come, go and move with the events. */
+void dirs_follow(struct pipeline *p, const struct sight *s);
+
 /* ignores.c: events as the table of ignore marks sees them. */
 void ignores_unwanted(struct pipeline *p, const struct sight *s);
 void ignores_follow(struct pipeline *p, const struct sight *s);
@@ -144,6 +148,15 @@ void ignores_follow(struct pipeline *p, const struct sight *s);
 /* The entries of a directory, now at this path, that are not older than since (realtime). */
 void adopt_directory(struct pipeline *p, const struct fan_handle *dir, const struct match_path *path,
                      uint64_t since_usec);
+/* One entry of a directory that was listed: what its times say of it, and its own handle where it gives one. */
+struct adopt_entry {
+        const char *name;
+        const struct fan_handle *handle;
+        const struct object *object;
+        uint32_t events;
+};
+void adopt_one(struct pipeline *p, const struct fan_handle *dir, const struct match_path *path,
+               const struct adopt_entry *e);
 /* The content of one file. */
 void adopt_file(struct pipeline *p, const struct fan_handle *file, const struct match_path *path,
                 uint64_t since_usec);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "dirwalk.h"
 #include "fan_group.h"
 #include "fan_uapi.h"
 #include "fdutil.h"
@@ -85,6 +86,18 @@ static int try_mark(int group, int fd)
         return r == -ENOENT ? 0 : r;
 }
 
+/* Its directories, where it takes no mark for the whole: with handles that events can carry. */
+static bool takes_dir_marks(int group, int fd)
+{
+        uint8_t bytes[DIRWALK_HANDLE_BYTES];
+        struct fan_handle h;
+        struct stat st;
+
+        return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) &&
+               dirwalk_handle(fd, "", &h, bytes) == 0 && h.len > 0 &&
+               fan_mark(group, FAN_MARK_REMOVE, FAN_CREATE | FAN_ONDIR, fd, ".") == -ENOENT;
+}
+
 void probe_filesystem(int root_fd, const char *mountpoint, const struct kernel_abilities *kernel,
                       struct probe_filesystem *ret)
 {
@@ -108,6 +121,10 @@ void probe_filesystem(int root_fd, const char *mountpoint, const struct kernel_a
         }
         if (kernel->dfid_name)
                 ret->mark_errno = group < 0 ? -group : -try_mark(group, fd);
+        if (ret->mark_errno == EOPNOTSUPP || ret->mark_errno == ENODEV || ret->mark_errno == EXDEV) {
+                ret->takes_dir_marks = group >= 0 && takes_dir_marks(group, fd);
+                ret->weak = !ret->fsid_known || ret->mark_errno == EXDEV;
+        }
 }
 
 struct filesystem_question {

@@ -14,7 +14,9 @@ void probe_kernel(struct kernel_abilities *ret);
 struct probe_filesystem {
         bool fsid_known;
         uint64_t fsid;
-        int mark_errno; /* 0, or why a filesystem mark with file handles is refused */
+        int mark_errno;       /* 0, or why a filesystem mark with file handles is refused */
+        bool takes_dir_marks; /* where it is, its directories take marks */
+        bool weak;            /* ... in a group of their own: the fsid says nothing */
 };
 /* Of the filesystem at mountpoint, an absolute path below root_fd. */
 void probe_filesystem(int root_fd, const char *mountpoint, const struct kernel_abilities *kernel,

@@ -78,7 +78,7 @@ static enum marks_is check_learned(void *userdata, const struct mark *actual)
 {
         const struct street *s = userdata;
 
-        if (s->until && until_knows(s->until, actual))
+        if ((s->until && until_knows(s->until, actual)) || (s->dirmarks && dirmarks_knows(s->dirmarks, actual)))
                 return MARKS_AS_KNOWN;
         switch (learn_verify(s->learn, actual)) {
         case LEARN_SAME:
@@ -178,6 +178,8 @@ int reload_apply(struct street *s, const struct generation *before, const struct
 
         /* An unmount takes marks away without a word, and the next mount may have the same
          * device number: without a look the difference would be empty. */
+        if (s->dirmarks)
+                dirmarks_begin(s->dirmarks, after);
         if (before)
                 (void)reload_verify(s, NULL);
         else
@@ -206,6 +208,8 @@ int reload_apply(struct street *s, const struct generation *before, const struct
                 learn_set_generation(s->learn, after);
         if (s->until)
                 until_set_generation(s->until, after);
+        if (s->dirmarks)
+                dirmarks_set_generation(s->dirmarks, after);
         (void)marks_failures(s->marks, &result.marks_failed);
         s->counters.marks_failed += result.marks_failed;
         *ret = result;

@@ -13,12 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dirtable.h"
+#include "dirwalk.h"
 #include "fdutil.h"
 #include "lane.h"
 #include "lru.h"
 #include "mount_fds.h"
 #include "resolve.h"
-#include "vocab.h"
 
 /* of paths and their administration; with 8192 short paths about 1.5 MiB are used */
 #define MAX_CACHE_BYTES (2u * 1024u * 1024u)
@@ -50,6 +51,7 @@ struct resolver {
         const struct world *world;
         struct mount_fds *mounts;
         struct lru *dirs;
+        const struct dirtable *table;
         struct fsid_entry *fsids; /* sorted */
         size_t n_fsids;
         struct slow { /* filesystems that may hang */
@@ -533,12 +535,30 @@ static int path_from_kernel(struct resolver *r, const struct fan_handle *h, int 
         return elsewhere == -ENOENT ? e : elsewhere;
 }
 
+/* Where nobody can open a handle, what is not in the table is gone or was never marked. */
+static bool gives_no_directories(const struct resolver *r, const struct fan_handle *h)
+{
+        uint32_t fs = resolver_fs(r, h->fsid);
+
+        return fs != WORLD_NONE && r->world->fs[fs].mark_errno == EOPNOTSUPP &&
+               world_fs_by_directories(&r->world->fs[fs]);
+}
+
 int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf *ret)
 {
         const struct dir *d;
 
         if (!fan_handle_given(dir))
                 return -ESTALE;
+        if (r->table && dirtable_count(r->table) > 0) {
+                const struct dirtable_dir *known = dirtable_find(r->table, dir);
+
+                if (known) {
+                        r->counters->paths_cached++;
+                        dirtable_path(known, ret);
+                        return strbuf_failed(ret) ? -ENOMEM : 0;
+                }
+        }
         d = cached(r, dir);
         if (d) {
                 r->counters->paths_cached++;
@@ -547,7 +567,7 @@ int resolver_dir(struct resolver *r, const struct fan_handle *dir, struct strbuf
         }
 
         strbuf_reset(&r->scratch);
-        int e = path_from_kernel(r, dir, O_DIRECTORY, &r->scratch);
+        int e = gives_no_directories(r, dir) ? -ESTALE : path_from_kernel(r, dir, O_DIRECTORY, &r->scratch);
         if (e < 0) {
                 r->counters->paths_failed++;
                 r->counters->paths_timed_out += e == -ETIMEDOUT;
@@ -567,9 +587,45 @@ int resolver_file(struct resolver *r, const struct fan_handle *file, struct strb
         return fs == WORLD_NONE || slow_of(r, fs) ? -ENOENT : path_from_kernel(r, file, 0, ret);
 }
 
+/* Of the canonical mount, or of another one where that is gone. */
+static int any_mount(struct resolver *r, uint32_t fs, const char **ret_root)
+{
+        uint32_t canonical = r->world->fs[fs].canonical_mount, at = canonical;
+        size_t prefix;
+        int mount_fd = canonical == WORLD_NONE ? -ENOENT : mount_fds_get(r->mounts, canonical, &prefix);
+
+        for (uint32_t i = 0; mount_fd == -ENOENT && i < r->world->n_mounts; i++)
+                if (r->world->mounts[i].fs == fs && r->world->mounts[i].visible && i != canonical)
+                        mount_fd = mount_fds_get(r->mounts, at = i, &prefix);
+        if (mount_fd >= 0)
+                *ret_root = r->world->mounts[at].root;
+        return mount_fd;
+}
+
+int resolver_run(struct resolver *r, uint32_t fs, struct resolver_job *job)
+{
+        const struct slow *slow = slow_of(r, fs);
+        const char *root = "/";
+
+        if (slow && slow->lane)
+                return lane_run(slow->lane, job);
+
+        int mount_fd = slow ? -ETIMEDOUT : any_mount(r, fs, &root);
+        if (mount_fd < 0)
+                return mount_fd == -ETIMEDOUT ? -EAGAIN : mount_fd;
+        job->run(job, mount_fd, root);
+        return 0;
+}
+
+void resolver_set_table(struct resolver *r, const struct dirtable *t)
+{
+        r->table = t;
+}
+
 /* Any mount of the filesystem will do: only a path is cut by a mount's root. */
 int resolver_open(struct resolver *r, const struct fan_handle *h, int flags)
 {
+        const char *root;
         uint32_t fs = fan_handle_given(h) ? resolver_fs(r, h->fsid) : WORLD_NONE;
 
         if (fs == WORLD_NONE)
@@ -577,18 +633,41 @@ int resolver_open(struct resolver *r, const struct fan_handle *h, int flags)
         if (slow_of(r, fs))
                 return -ETIMEDOUT; /* it may hang: lanes ask it, and nobody else */
 
-        uint32_t canonical = r->world->fs[fs].canonical_mount;
-        size_t prefix;
-        int mount_fd = canonical == WORLD_NONE ? -ENOENT : mount_fds_get(r->mounts, canonical, &prefix);
-        for (uint32_t i = 0; mount_fd == -ENOENT && i < r->world->n_mounts; i++)
-                if (r->world->mounts[i].fs == fs && r->world->mounts[i].visible && i != canonical)
-                        mount_fd = mount_fds_get(r->mounts, i, &prefix);
+        int mount_fd = any_mount(r, fs, &root);
         return mount_fd < 0 ? mount_fd : open_handle(mount_fd, h, flags);
+}
+
+static int stat_fd(int fd, struct object *ret)
+{
+        struct statx stx;
+
+        if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &stx) < 0)
+                return -errno;
+        *ret = dirwalk_object(&stx);
+        return 0;
+}
+
+int resolver_object_at(struct resolver *r, const struct fan_handle *object, const char *path, struct object *ret)
+{
+        uint32_t fs = resolver_fs(r, object->fsid);
+        uint8_t bytes[DIRWALK_HANDLE_BYTES];
+        struct fan_handle h = { .fsid = object->fsid };
+        const char *root;
+
+        if (fs == WORLD_NONE || slow_of(r, fs))
+                return -ESTALE;
+        int mount_fd = any_mount(r, fs, &root);
+        if (mount_fd < 0)
+                return mount_fd;
+        _cleanup_close_ int fd = dirwalk_open(mount_fd, root, path, 0);
+        int e = fd < 0 ? fd : dirwalk_handle(fd, "", &h, bytes);
+        if (e < 0 || !fan_handle_equal(&h, object))
+                return e < 0 && e != -ENOENT ? e : -ESTALE;
+        return stat_fd(fd, ret);
 }
 
 int resolver_object(struct resolver *r, const struct fan_handle *object, struct object *ret)
 {
-        struct statx stx;
         const struct slow *slow = fan_handle_given(object) ? slow_of(r, resolver_fs(r, object->fsid)) : NULL;
 
         if (slow)
@@ -597,21 +676,7 @@ int resolver_object(struct resolver *r, const struct fan_handle *object, struct 
 
         if (fd < 0)
                 return fd;
-        if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &stx) < 0)
-                return -errno;
-        *ret = (struct object){
-                .known = true,
-                .type = vocab_type_of_mode(stx.stx_mode),
-                .dev_major = stx.stx_dev_major,
-                .dev_minor = stx.stx_dev_minor,
-                .ino = stx.stx_ino,
-                .mode = stx.stx_mode,
-                .uid = stx.stx_uid,
-                .gid = stx.stx_gid,
-                .size = stx.stx_size,
-                .nlink = stx.stx_nlink,
-        };
-        return 0;
+        return stat_fd(fd, ret);
 }
 
 int resolver_dir_owner(struct resolver *r, const struct fan_handle *dir, uint32_t *ret_uid, uint32_t *ret_gid)

@@ -17,6 +17,7 @@
 #include "world.h"
 
 struct resolver;
+struct dirtable;
 
 int resolver_new(struct counters *counters, size_t max_entries, struct resolver **ret);
 /* One that waits as long as a filesystem takes: for a thread that may hang. */
@@ -52,6 +53,23 @@ int resolver_open(struct resolver *r, const struct fan_handle *object, int flags
 int resolver_object(struct resolver *r, const struct fan_handle *object, struct object *ret);
 /* statx of the owner of a directory, cached with it while the batch lasts. */
 int resolver_dir_owner(struct resolver *r, const struct fan_handle *dir, uint32_t *ret_uid, uint32_t *ret_gid);
+
+/* The same of what stands at an absolute path inside a filesystem now, where that is this object: where
+ * handles cannot be opened.  0; -ESTALE (another one is there, or none); other negative errno. */
+int resolver_object_at(struct resolver *r, const struct fan_handle *object, const char *path, struct object *ret);
+/* Directories whose paths are known here are not asked for (borrowed; NULL: none). */
+void resolver_set_table(struct resolver *r, const struct dirtable *t);
+
+/* Something that is done on a mount of a filesystem, with a descriptor on it and the path inside the
+ * filesystem that it shows as its root. */
+struct resolver_job {
+        void (*run)(struct resolver_job *job, int mount_fd, const char *root);
+        void (*free)(struct resolver_job *job);
+        int error; /* of it, or of opening the mount: negative errno */
+};
+/* Where the filesystem may hang, another thread does it, and is waited for for a second.  Returns 0 when it
+ * is done; -ETIMEDOUT: then the job is no longer the caller's; other negative errno. */
+int resolver_run(struct resolver *r, uint32_t fs, struct resolver_job *job);
 
 /* What events teach: a directory that was made or moved there; one that is gone;
  * everything at or below a path that was moved away; nothing is known any more. */

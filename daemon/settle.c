@@ -423,6 +423,8 @@ void settle_overflow(struct pipeline *p)
         attributor_forget_all(p->params.attributor);
         if (p->params.learn)
                 learn_reset(p->params.learn);
+        if (p->params.dirmarks)
+                dirmarks_walk_again(p->params.dirmarks, &p->key);
         /* a link, a mount point or a rule's object may have been replaced unseen */
         if (p->params.world_changed)
                 p->params.world_changed(p->params.userdata);

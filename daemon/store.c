@@ -12,6 +12,7 @@
 #define NAME_MAX_BYTES 64
 #define MAIN_GROUP     "group-main"
 #define MOUNT_GROUP    "group-mount-"
+#define FILESYSTEM_GROUP "group-filesystem-"
 
 struct store {
         bool works;
@@ -123,6 +124,8 @@ int store_take_group(struct store *s, struct group_key *ret_key)
                         *ret_key = (struct group_key){ .kind = GROUP_MAIN };
                 else if (numbered(s->v[i].name, MOUNT_GROUP, &mount_id) && mount_id <= INT32_MAX)
                         *ret_key = (struct group_key){ .kind = GROUP_MOUNT, .mount_id = (int)mount_id };
+                else if (numbered(s->v[i].name, FILESYSTEM_GROUP, &mount_id) && mount_id <= UINT32_MAX)
+                        *ret_key = (struct group_key){ .kind = GROUP_FILESYSTEM, .mount_id = (int)mount_id };
                 else
                         continue;
                 return STEAL_FD(s->v[i].fd);
@@ -146,8 +149,10 @@ static void group_name(const struct group_key *key, char name[static NAME_MAX_BY
 {
         if (key->kind == GROUP_MAIN)
                 (void)snprintf(name, NAME_MAX_BYTES, "%s", MAIN_GROUP);
-        else
+        else if (key->kind == GROUP_MOUNT)
                 (void)snprintf(name, NAME_MAX_BYTES, MOUNT_GROUP "%d", key->mount_id);
+        else
+                (void)snprintf(name, NAME_MAX_BYTES, FILESYSTEM_GROUP "%u", (unsigned)key->mount_id);
 }
 
 void store_put_group(struct store *s, const struct fan_group *g)

@@ -15,6 +15,7 @@ struct street {
         struct marks *marks;
         struct learn *learn;
         struct until *until;
+        struct dirmarks *dirmarks;
         struct names *names;
         struct resolver *resolver;
         struct attributor *attributor;
@@ -23,3 +24,9 @@ struct street {
         struct reporter *reporter;
         struct pipeline *pipeline;
 };
+
+/* What places marks beside the plan's: ignore marks that are learned, and those of directories.  Needs counters,
+ * marks and resolver.  0 or -errno. */
+int street_open_marks(struct street *s, const struct generation *g);
+/* Frees what there is of it. */
+void street_done(struct street *s);

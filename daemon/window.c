@@ -75,13 +75,18 @@ void window_reset(struct window *w)
 {
         close_rest(w);
         w->len = w->closed = w->n_events = w->n_execs = w->n_dirs = w->dirs_indexed = 0;
-        w->since_usec = 0;
+        w->since_usec = w->fsid = 0;
         w->drained = w->execs_unknown = w->replayed = false;
         w->owns_fds = true;
         if (w->kept && w->kept->order != 0) {
                 w->kept->order = 0;
                 spool_commit(w->spool);
         }
+}
+
+static void set_fsid(struct fan_event *e, uint64_t fsid)
+{
+        e->dir.fsid = e->old_dir.fsid = e->new_dir.fsid = e->object.fsid = fsid;
 }
 
 int window_next(const struct window *w, size_t *at, struct fan_event *ret)
@@ -91,6 +96,8 @@ int window_next(const struct window *w, size_t *at, struct fan_event *ret)
 
         if (r > 0) {
                 *at = c.pos;
+                if (w->fsid != 0)
+                        set_fsid(ret, w->fsid);
                 if (!w->owns_fds) {
                         /* that it was gone when it was read stays true */
                         ret->fd = FAN_NOFD;
@@ -255,6 +262,7 @@ static size_t next_read_size(const struct window *w)
 int window_fill(struct window *w, struct fan_group *g, uint64_t oldest_usec, uint64_t *ret_bad)
 {
         w->drained = false;
+        w->fsid = group_key_fsid(fan_group_key(g));
         for (;;) {
                 if (w->cap - w->len < LARGEST_EVENT || w->n_events >= w->max_events)
                         return 0;
@@ -304,6 +312,7 @@ void window_replay(struct window *w, uint64_t *ret_bad)
         w->len = w->closed = bytes_left_behind(w);
         w->owns_fds = false;
         w->replayed = true;
+        w->fsid = group_key_fsid(&(struct group_key){ (enum group_kind)w->kept->group_kind, w->kept->mount_id });
         w->read_usec = w->kept->read_usec;
         take_in(w, 0, ret_bad);
         w->kept->done = MIN_OF(w->kept->done, (uint64_t)w->len);

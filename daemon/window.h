@@ -20,6 +20,7 @@ struct window {
         uint64_t read_boottime_usec;
         bool drained;       /* the last fill found the queue empty behind it */
         uint64_t drained_usec; /* not later than that, on CLOCK_BOOTTIME */
+        uint64_t fsid;      /* what the group's events are read with, group_key_fsid(); 0: as they are */
         bool owns_fds;      /* false: bytes from elsewhere, whose numbers are no descriptors of ours */
         bool replayed;      /* read by a process that is gone */
 

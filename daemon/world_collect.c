@@ -33,6 +33,26 @@ int world_open_root(enum mount_view *view)
         return fd >= 0 ? fd : -errno;
 }
 
+/* An overlay may have the fsid of one of its layers. */
+static bool shares_fsid(const struct world *w, uint32_t fs)
+{
+        for (uint32_t i = 0; i < w->n_fs; i++)
+                if (i != fs && w->fs[i].fsid_known && w->fs[i].fsid == w->fs[fs].fsid)
+                        return true;
+        return false;
+}
+
+static void set_own_group(struct world *w, uint32_t i)
+{
+        struct world_fs *fs = &w->fs[i];
+
+        if (!fs->takes_dir_marks || (!fs->own_group && !shares_fsid(w, i)))
+                return;
+        fs->own_group = true;
+        fs->fsid = world_own_fsid(fs->sdev_major, fs->sdev_minor);
+        fs->fsid_known = true;
+}
+
 static void collect_filesystems(struct world *w, int root_fd)
 {
         unsigned silent = 0;
@@ -54,7 +74,11 @@ static void collect_filesystems(struct world *w, int root_fd)
                 fs->fsid = found.fsid;
                 fs->fsid_known = found.fsid_known;
                 fs->mark_errno = found.mark_errno;
+                fs->takes_dir_marks = found.takes_dir_marks;
+                fs->own_group = found.takes_dir_marks && found.weak;
         }
+        for (uint32_t i = 0; i < w->n_fs; i++)
+                set_own_group(w, i);
 }
 
 static int collect_paths(struct world *w, int root_fd, const struct rules *rules)

@@ -48,6 +48,7 @@
         X(ignores_failed, "ignore marks the kernel refused")                   \
         X(adopted, "entries reported by a look into a directory that had been ignored") \
         X(replaced, "rule paths that came to lead to another object, or to none") \
+        X(directories_adopted, "directories marked and listed when they came")  \
         X(marks_repaired, "marks that differed from what the kernel had")      \
         X(reloads, "rule sets taken into force")                               \
         X(reloads_refused, "rule sets refused")                                \

@@ -251,6 +251,16 @@ void dirtable_foreach(const struct dirtable_dir *d, void (*fn)(void *userdata, s
         dirtree_foreach(d->node, visit, &v);
 }
 
+void dirtable_foreach_of(const struct dirtable *t, uint64_t fsid,
+                         void (*fn)(void *userdata, struct dirtable_dir *d), void *userdata)
+{
+        const struct dirtree_node *root = dirtree_find(t->tree, fsid, "/", 1);
+        struct visitor v = { fn, userdata };
+
+        if (root)
+                dirtree_foreach(root, visit, &v);
+}
+
 size_t dirtable_count(const struct dirtable *t)
 {
         return t->n;

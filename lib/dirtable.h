@@ -19,6 +19,7 @@ struct dirtable_dir {
         uint32_t mask; /* FAN_ bits that its mark was given; 0 = it has none */
         int32_t type;
         uint8_t len;
+        bool listed; /* what was in it when it was marked has been reported */
         bool missed; /* a directory made in it could not be found: it is looked for after the next rename */
         uint8_t bytes[];
 };
@@ -53,4 +54,6 @@ struct fan_handle dirtable_handle(const struct dirtable_dir *d); /* its bytes ar
 /* Calls fn for d and all below it; fn must not change the table. */
 void dirtable_foreach(const struct dirtable_dir *d, void (*fn)(void *userdata, struct dirtable_dir *d),
                       void *userdata);
+void dirtable_foreach_of(const struct dirtable *t, uint64_t fsid,
+                         void (*fn)(void *userdata, struct dirtable_dir *d), void *userdata);
 size_t dirtable_count(const struct dirtable *t) _pure_;

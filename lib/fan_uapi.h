@@ -56,6 +56,11 @@
 #define FAN_MARK_IGNORE_SURV (FAN_MARK_IGNORE | FAN_MARK_IGNORED_SURV_MODIFY)
 #endif
 
+/* name_to_handle_at(2): the handle only identifies; EINVAL where it is not known */
+#ifndef AT_HANDLE_FID /* 6.5 */
+#define AT_HANDLE_FID 0x200
+#endif
+
 /* info records */
 #ifndef FAN_EVENT_INFO_TYPE_PIDFD /* 5.15 */
 #define FAN_EVENT_INFO_TYPE_PIDFD 4
