@@ -174,15 +174,12 @@ bool dirmarks_knows(const struct dirmarks *d, const struct mark *actual)
 {
         const struct mark_object *o = &actual->object;
 
-        if (o->kind != MARK_INODE)
-                return false;
-        for (size_t i = 0; i < d->n_fs; i++) {
+        for (size_t i = 0; o->kind == MARK_INODE && i < d->n_fs; i++) {
                 const struct dirs_fs *f = d->fs[i];
-                const struct fan_handle h = { f->fsid, o->handle.type, o->handle.len, o->handle.bytes };
 
-                if (f->sdev_major == o->sdev_major && f->sdev_minor == o->sdev_minor)
-                        return group_key_compare(&f->group, &actual->group) == 0 &&
-                               (f->walk || dirtable_find(d->table, &h));
+                if (f->sdev_major == o->sdev_major && f->sdev_minor == o->sdev_minor &&
+                    group_key_compare(&f->group, &actual->group) == 0)
+                        return true;
         }
         return false;
 }
@@ -333,6 +330,21 @@ static struct dirs_fs *add_fs(struct dirmarks *d, const struct world *w, uint32_
         return d->fs[d->n_fs++] = f;
 }
 
+/* Did a process before leave marks there? */
+static bool was_watched(const struct dirmarks *d, const struct dirs_fs *f)
+{
+        const struct markset *placed = marks_placed(d->params.marks);
+
+        for (size_t i = 0; i < placed->n; i++) {
+                const struct mark *m = &placed->marks[i];
+
+                if (m->object.kind == MARK_INODE && m->object.sdev_major == f->sdev_major &&
+                    m->object.sdev_minor == f->sdev_minor && group_key_compare(&m->group, &f->group) == 0)
+                        return true;
+        }
+        return false;
+}
+
 /* Its marks go with the mount that they were placed through, or with their group. */
 static bool is_another(const struct dirs_fs *f, const struct world *w, const struct world_fs *fs)
 {
@@ -340,7 +352,7 @@ static bool is_another(const struct dirs_fs *f, const struct world *w, const str
                (f->group.kind == GROUP_FILESYSTEM) != fs->own_group;
 }
 
-static void begin_fs(struct dirmarks *d, const struct generation *after, uint32_t index)
+static void begin_fs(struct dirmarks *d, const struct generation *after, uint32_t index, uint64_t watched_usec)
 {
         const struct world_fs *fs = &after->world->fs[index];
         struct dirs_fs *f = find(d, fs);
@@ -353,8 +365,11 @@ static void begin_fs(struct dirmarks *d, const struct generation *after, uint32_
                         forget(d, i);
                         f = NULL;
                 }
-        if (!f)
+        if (!f) {
                 f = add_fs(d, after->world, index);
+                if (f && watched_usec > 0 && was_watched(d, f))
+                        f->since_usec = watched_usec;
+        }
         if (!f)
                 return;
         r = marks_hold_group(d->params.marks, &f->group, &group);
@@ -377,12 +392,12 @@ static void begin_fs(struct dirmarks *d, const struct generation *after, uint32_
         start_walk(d, f, after->world, index);
 }
 
-void dirmarks_begin(struct dirmarks *d, const struct generation *after)
+void dirmarks_begin(struct dirmarks *d, const struct generation *after, uint64_t watched_usec)
 {
         d->max = (size_t)after->settings->max_directory_marks;
         for (uint32_t i = 0; i < after->world->n_fs; i++)
                 if (world_fs_by_directories(&after->world->fs[i]) && placement_uses(&after->plan->placement, i))
-                        begin_fs(d, after, i);
+                        begin_fs(d, after, i, watched_usec);
         wait_for_walks(d);
 }
 

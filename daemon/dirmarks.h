@@ -34,8 +34,12 @@ DEFINE_CLEANUP(struct dirmarks, dirmarks_free);
 
 /* Other groups, which have none of our marks. */
 void dirmarks_set_marks(struct dirmarks *d, struct marks *marks);
-/* Before `after` is in force: opens groups and begins the walks for what it wants, and waits for short ones. */
-void dirmarks_begin(struct dirmarks *d, const struct generation *after);
+/*
+ * Before `after` is in force: opens groups and begins the walks for what it wants, and waits for short ones.
+ * watched_usec (realtime; 0 = not known): until then a process before has judged the events of the groups
+ * that it left.
+ */
+void dirmarks_begin(struct dirmarks *d, const struct generation *after, uint64_t watched_usec);
 /* It is in force: what it does not want any more goes. */
 void dirmarks_set_generation(struct dirmarks *d, const struct generation *g);
 
@@ -69,7 +73,8 @@ void dirmarks_narrow(struct dirmarks *d, uint32_t fs, struct dirtable_dir *dir);
 
 /* ---- verification, status ---- */
 
-/* Is it the mark of a directory in the table? */
+/* Is it on a filesystem that is watched by directory marks, in their group?  Not all of them are in the table:
+ * a directory that was moved to where nothing is marked keeps its own, and nobody can find it there. */
 bool dirmarks_knows(const struct dirmarks *d, const struct mark *actual);
 
 struct dirmarks_status { /* of one filesystem, or of all together */

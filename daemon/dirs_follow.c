@@ -39,21 +39,21 @@ static void report_list(struct pipeline *p, uint32_t fs, const struct dirlist *l
  * From the path that the events so far give it.  When it is not there by now, it is gone, or it, or a
  * directory above it, was renamed: the event of that is still to come, and finds that it was missed.
  */
-static void adopt(struct pipeline *p, const struct match_path *path, const struct fan_handle *dir,
-                  const struct fan_handle *above)
+static void adopt(struct pipeline *p, const struct match_path *path, const struct sight *s)
 {
         struct dirmarks *d = p->params.dirmarks;
-        uint64_t since = MAX_OF(p->oldest_usec, dirmarks_since(d, path->fs));
+        /* all that is in a new directory is new; of what was moved only what came since then */
+        uint64_t since = s->is_rename ? MAX_OF(p->oldest_usec, dirmarks_since(d, path->fs)) : 0;
         struct dirtable_dir *parent;
 
         if (dirmarks_wanted(d, path->fs, path->path, path->len).mask == 0)
                 return;
-        if (dirmarks_adopt(d, path->fs, path->path, dir, since, &p->adopted) == 0) {
+        if (dirmarks_adopt(d, path->fs, path->path, s->object, since, &p->adopted) == 0) {
                 p->params.counters->directories_adopted++;
                 report_list(p, path->fs, &p->adopted);
                 return;
         }
-        parent = dirtable_find(dirmarks_table(d), above);
+        parent = dirtable_find(dirmarks_table(d), &s->dir);
         if (parent)
                 parent->missed = true;
 }
@@ -91,7 +91,7 @@ static void follow_known(struct pipeline *p, const struct sight *s, struct dirta
         dirtable_foreach(dir, review, &r);
         strbuf_done(&r.path);
         if (r.more || r.missed)
-                adopt(p, path, s->object, &s->dir);
+                adopt(p, path, s);
         dir = dirtable_find(dirmarks_table(d), s->object);
         if (dir)
                 dirmarks_narrow(d, path->fs, dir);
@@ -111,11 +111,11 @@ void dirs_follow(struct pipeline *p, const struct sight *s)
                 if (dir)
                         follow_known(p, s, dir);
                 else if (s->query.path.path)
-                        adopt(p, &s->query.path, s->object, &s->dir);
+                        adopt(p, &s->query.path, s);
         } else if (mask & (FAN_DELETE | FAN_DELETE_SELF)) {
                 if (dir)
                         dirtable_remove(dirmarks_table(d), dir);
         } else if ((mask & FAN_CREATE) && s->query.path.path && !(dir && dir->listed)) {
-                adopt(p, &s->query.path, s->object, &s->dir);
+                adopt(p, &s->query.path, s);
         }
 }

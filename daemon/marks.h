@@ -90,6 +90,8 @@ struct marks_known { /* marks beside the placed ones: what is known is no differ
         void *userdata;
 };
 int marks_verify(struct marks *m, const struct marks_known *known, struct strbuf *report);
+/* Takes out of placed the marks that were found, are not wanted by the plan, and are known to be others'. */
+void marks_leave_to_others(struct marks *m, const struct markset *wanted, const struct marks_known *known);
 /* Takes out of placed the ignore marks that were found and may have been placed when events came:
  * evictable ones, and those that are not wanted. */
 void marks_take_learned(struct marks *m, const struct markset *wanted, struct markset *ret);

@@ -215,6 +215,23 @@ int marks_verify(struct marks *m, const struct marks_known *known, struct strbuf
 
 /* ---- what a process before left ---- */
 
+void marks_leave_to_others(struct marks *m, const struct markset *wanted, const struct marks_known *known)
+{
+        struct markset *placed = &m->placed;
+        size_t kept = 0;
+
+        for (size_t i = 0; i < placed->n; i++) {
+                struct mark *mark = &placed->marks[i];
+
+                if (!markset_find(wanted, &mark->group, &mark->object) &&
+                    known->check(known->userdata, mark) == MARKS_AS_KNOWN)
+                        free(mark->where);
+                else
+                        placed->marks[kept++] = *mark;
+        }
+        placed->n = kept;
+}
+
 /* An ignore mark without a mask: the plan's are pinned and wanted, those of events are not. */
 static bool may_be_learned(const struct mark *m, const struct markset *wanted)
 {

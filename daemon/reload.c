@@ -159,11 +159,22 @@ int reload_repair(struct street *s, const struct generation *g)
         return r;
 }
 
-/* Of groups that were taken over, before anything else: what their process had learned. */
-static void inherit_learned(struct street *s, const struct generation *first)
+static enum marks_is check_directories(void *userdata, const struct mark *actual)
 {
+        const struct street *s = userdata;
+
+        return dirmarks_knows(s->dirmarks, actual) ? MARKS_AS_KNOWN : MARKS_NOT_OURS;
+}
+
+/* Of groups that were taken over, before anything else: the marks of directories, and what their process had
+ * learned. */
+static void inherit(struct street *s, const struct generation *first)
+{
+        const struct marks_known directories = { .check = check_directories, .userdata = s };
         _cleanup_markset_ struct markset found = MARKSET_NULL;
 
+        if (s->dirmarks)
+                marks_leave_to_others(s->marks, &first->plan->wanted, &directories);
         if (!s->learn)
                 return;
         marks_take_learned(s->marks, &first->plan->wanted, &found);
@@ -179,11 +190,11 @@ int reload_apply(struct street *s, const struct generation *before, const struct
         /* An unmount takes marks away without a word, and the next mount may have the same
          * device number: without a look the difference would be empty. */
         if (s->dirmarks)
-                dirmarks_begin(s->dirmarks, after);
+                dirmarks_begin(s->dirmarks, after, before ? 0 : pipeline_watched_usec(s->pipeline));
         if (before)
                 (void)reload_verify(s, NULL);
         else
-                inherit_learned(s, after);
+                inherit(s, after);
         marks_name(s->marks, &after->plan->wanted);
         reload_compare(s, after, &result);
         _cleanup_markdiff_ struct markdiff diff = {};
@@ -195,6 +206,8 @@ int reload_apply(struct street *s, const struct generation *before, const struct
         if (r < 0) {
                 if (s->learn)
                         learn_resume(s->learn);
+                if (s->dirmarks && before)
+                        dirmarks_begin(s->dirmarks, before, 0);
                 result.error = -r;
                 *ret = result;
                 return r;

@@ -73,6 +73,7 @@ daemon_unit_tests = \
 	%D%/unit/test-fan-group \
 	%D%/unit/test-ignores \
 	%D%/unit/test-ignores-crash \
+	%D%/unit/test-dirmarks \
 	%D%/unit/test-ignores-random \
 	%D%/unit/test-ignores-slices \
 	%D%/unit/test-keep \
@@ -134,6 +135,8 @@ tests_unit_test_ignores_crash_SOURCES = %D%/unit/test-ignores-crash.c $(ignore_f
 tests_unit_test_ignores_crash_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_slices_SOURCES = %D%/unit/test-ignores-slices.c $(ignore_fixture)
 tests_unit_test_ignores_slices_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_dirmarks_SOURCES = %D%/unit/test-dirmarks.c $(ignore_fixture)
+tests_unit_test_dirmarks_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_marks_verify_SOURCES = %D%/unit/test-marks-verify.c $(ignore_fixture)
 tests_unit_test_marks_verify_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_replay_SOURCES = %D%/unit/test-replay.c $(ignore_fixture)

@@ -16,6 +16,7 @@ struct ignore_street {
         struct generation *generation;
         bool kernel_ignores, legacy;
         size_t world_changes;
+        uint64_t max_directory_marks; /* 0: as by default */
         /* what outlives a process */
         void *area;
         size_t area_size;
@@ -25,11 +26,14 @@ struct ignore_street {
 
 /* Enters the namespace; a sentence on why not, or NULL. */
 const char *ignore_enter(void);
-/* An empty filesystem at IGNORE_ROOT: "tmpfs", or "ext4" on a file in another tmpfs. */
+/* An empty filesystem at IGNORE_ROOT: "tmpfs", "ext4" on a file in another tmpfs, or "overlay" over two directories
+ * of one. */
 void ignore_mount(const char *fstype);
 void ignore_unmount(void);
 
 void ignore_open(struct ignore_street *s, const char *rules, bool kernel_ignores);
+/* With what is set in it already; the rest is zero. */
+void ignore_open_as(struct ignore_street *s, const char *rules);
 /* The same without FAN_MARK_IGNORE and FAN_MARK_EVICTABLE. */
 void ignore_open_legacy(struct ignore_street *s, const char *rules);
 /* With a spool, whose area (to free) outlives it. */
@@ -42,7 +46,7 @@ void ignore_start_again(struct ignore_street *s, const char *rules);
 struct generation *ignore_build(const struct ignore_street *s, const char *rules);
 void ignore_load(struct ignore_street *s, const char *rules);
 void ignore_close(struct ignore_street *s);
-/* Dispatches until the queue is empty. */
+/* Dispatches until the queues are empty. */
 void ignore_run(struct ignore_street *s);
 
 /* What was recorded since ignore_clear(): "EVENTS PATH[ <- OLD][ scan]", one a line, in order. */
