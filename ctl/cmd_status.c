@@ -111,6 +111,9 @@ static void print_wrongs(const json_t *s)
                          number(json_object_get(s, "marks"), "failed"));
                 wrong(TONE_BAD, text, "see fawatchctl marks");
         }
+        if (*json_text(json_object_get(s, "directories"), "error"))
+                wrong(TONE_BAD, "directories without their mark: what happens in them is not seen",
+                      "see fawatchctl coverage");
         if (json_number(json_object_get(s, "coverage"), "not_covered") > 0) {
                 snprintf(text, sizeof(text), "filesystems not covered: %llu",
                          number(json_object_get(s, "coverage"), "not_covered"));
@@ -131,6 +134,18 @@ static void print_rules(const json_t *s)
                number(rules, "ignores"), number(s, "generation"), time, json_text(rules, "source"));
 }
 
+/* Only where there are some, or will be. */
+static void print_directories(const json_t *directories)
+{
+        bool walking = json_is_true(json_object_get(directories, "walking"));
+
+        if (!walking && json_number(directories, "marks") == 0)
+                return;
+        label("directories");
+        printf("%llu marked, of %llu at most%s\n", number(directories, "marks"), number(directories, "max"),
+               walking ? "; more are being marked" : "");
+}
+
 static void print_coverage(const json_t *s)
 {
         const json_t *coverage = json_object_get(s, "coverage"), *marks = json_object_get(s, "marks");
@@ -148,6 +163,7 @@ static void print_coverage(const json_t *s)
         printf("%llu wanted, %llu placed, %llu failed; %llu groups\n", number(marks, "wanted"),
                number(marks, "placed"), number(marks, "failed"),
                number(json_object_get(s, "queue"), "groups"));
+        print_directories(json_object_get(s, "directories"));
 }
 
 static void print_flow(const json_t *s)

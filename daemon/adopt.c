@@ -113,10 +113,22 @@ static void hold_found(struct pipeline *p, const struct found *f)
         p->params.counters->adopted++;
 }
 
+/* What is lost when this process is killed now. */
+static void count_waiting(const struct pipeline *p, bool more)
+{
+        uint64_t *found = p->params.spool ? &spool_state(p->params.spool)->found : NULL;
+
+        if (found && more)
+                ++*found;
+        else if (found && *found > 0)
+                --*found;
+}
+
 static void dropped(void *userdata, void *value)
 {
         struct adopt *a = userdata;
 
+        count_waiting(a->pipeline, false);
         if (a->dropping)
                 hold_found(a->pipeline, value);
         free(value);
@@ -246,10 +258,9 @@ void adopt_one(struct pipeline *p, const struct fan_handle *dir, const struct ma
         if (!f)
                 return;
         memcpy(f->told, hashes, sizeof(hashes));
-        if (lru_put(a->found, key, key_len, f, 1) < 0) {
-                hold_found(p, f);
-                free(f);
-        }
+        count_waiting(p, true);
+        if (lru_put(a->found, key, key_len, f, 1) < 0)
+                dropped(a, f);
 }
 
 #define ASKED (STATX_BASIC_STATS | STATX_BTIME)
@@ -321,10 +332,11 @@ void adopt_file(struct pipeline *p, const struct fan_handle *file, const struct 
         a->looked = true;
         object = dirwalk_object(&stx);
         f = make_found(path, "", &object, EV_CHANGED);
-        if (f && lru_put(a->found, key, key_of(file, "", 0, key), f, 1) < 0) {
-                hold_found(p, f);
-                free(f);
-        }
+        if (!f)
+                return;
+        count_waiting(p, true);
+        if (lru_put(a->found, key, key_of(file, "", 0, key), f, 1) < 0)
+                dropped(a, f);
 }
 
 static void told(struct adopt *a, const struct fan_handle *h, const struct fan_name *name, uint32_t events)

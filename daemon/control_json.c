@@ -77,6 +77,20 @@ static json_t *status_ignores(const struct daemon *d)
         return o;
 }
 
+static json_t *status_directories(const struct daemon *d)
+{
+        struct dirmarks_status status;
+        json_t *o = json_object();
+
+        dirmarks_status(d->street.dirmarks, WORLD_NONE, &status);
+        json_set(o, "marks", json_of_number(status.marks));
+        json_set(o, "max", json_of_number(status.max));
+        json_set(o, "walking", json_boolean(status.walking));
+        json_set(o, "failed", json_of_number(status.failed));
+        json_set(o, "error", json_of_error(status.error));
+        return o;
+}
+
 static json_t *status_coverage(const struct plan *p)
 {
         static const char *const keys[] = { "covered", "partly", "not_covered", "skipped" };
@@ -175,6 +189,7 @@ int control_json_status(const struct daemon *d, struct strbuf *out)
         json_set(root, "last_refusal", status_refusal(&d->loader));
         json_set(root, "marks", status_marks(d));
         json_set(root, "ignores", status_ignores(d));
+        json_set(root, "directories", status_directories(d));
         json_set(root, "coverage", status_coverage(g->plan));
         json_set(root, "mounts", status_mounts(d));
         json_set(root, "log", status_log(d));

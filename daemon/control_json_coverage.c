@@ -75,10 +75,14 @@ static json_t *gaps_json(const struct daemon *d)
         size_t n;
         const struct mark_failure *failures = marks_failures(d->street.marks, &n);
         json_t *gaps = json_array();
+        _cleanup_strbuf_ struct strbuf text = STRBUF_NULL;
         struct gap gap;
 
         if (coverage_namespace_gap(d, &gap))
                 json_append(gaps, gap_json(&gap));
+        for (uint32_t i = 0; i < d->generation->world->n_fs; i++)
+                if (coverage_directories_gap(d, i, &text, &gap))
+                        json_append(gaps, gap_json(&gap));
         for (size_t i = 0; i < p->n_gaps; i++)
                 json_append(gaps, gap_json(&p->gaps[i]));
         for (size_t i = 0; i < n; i++) {

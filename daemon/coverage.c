@@ -7,6 +7,7 @@
 #include <syslog.h>
 
 #include "plan_cover.h"
+#include "strbuf.h"
 
 /* Told one by one of changed mounts, in each window. */
 #define TOLD_MAX         20
@@ -198,6 +199,46 @@ bool coverage_namespace_gap(const struct daemon *d, struct gap *ret)
         return t->outcome != SELF_TEST_NOT_NEEDED;
 }
 
+bool coverage_directories_gap(const struct daemon *d, uint32_t fs, struct strbuf *text, struct gap *ret)
+{
+        const struct world *w = d->generation->world;
+        uint32_t mount = w->fs[fs].canonical_mount;
+        struct dirmarks_status status;
+
+        dirmarks_status(d->street.dirmarks, fs, &status);
+        strbuf_reset(text);
+        if (status.error == ENOSPC)
+                strbuf_addf(text, "max_directory_marks = %zu is reached: what happens in its other directories "
+                                  "is not seen; raise it, or watch less of this filesystem", status.max);
+        else
+                strbuf_addf(text, "directories could not be marked (%s, %zu times): what happens in them is not seen",
+                            strerrorname_np(status.error), MAX_OF(status.failed, (size_t)1));
+        *ret = (struct gap){
+                .kind = GAP_MARK_FAILED,
+                .weight = GAP_HOLE,
+                .path = mount == WORLD_NONE ? NULL : w->mounts[mount].mountpoint,
+                .error = status.error,
+                .reason = strbuf_str(text),
+        };
+        return status.error != 0;
+}
+
+void coverage_note_directories(struct daemon *d)
+{
+        const struct teller t = { .daemon = d, .cause = COVERAGE_OF_RULES };
+        _cleanup_strbuf_ struct strbuf text = STRBUF_NULL;
+        uint32_t fs;
+
+        while (dirmarks_next_news(d->street.dirmarks, &fs)) {
+                struct gap gap;
+                bool lacks = coverage_directories_gap(d, fs, &text, &gap);
+
+                if (!lacks)
+                        gap.reason = "directories without their mark";
+                note_gap(&t, &gap, !lacks);
+        }
+}
+
 void coverage_note(struct daemon *d, const struct generation *before, const struct generation *after,
                    enum coverage_cause cause)
 {
@@ -209,6 +250,7 @@ void coverage_note(struct daemon *d, const struct generation *before, const stru
         note_filesystems(&t, before, after);
         note_gaps(&t, before, after);
         note_failures(&t);
+        coverage_note_directories(d);
 }
 
 uint64_t coverage_deadline(const struct daemon *d)

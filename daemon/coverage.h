@@ -18,6 +18,11 @@ uint64_t coverage_deadline(const struct daemon *d);
 void coverage_tick(struct daemon *d);
 /* What the self-test at the start found; false where there was nothing to test. */
 bool coverage_namespace_gap(const struct daemon *d, struct gap *ret);
+/* Where directories of a filesystem have no mark, though they should; false: none are missing.  The reason is
+ * kept in text. */
+bool coverage_directories_gap(const struct daemon *d, uint32_t fs, struct strbuf *text, struct gap *ret);
+/* One record for each filesystem where that has changed. */
+void coverage_note_directories(struct daemon *d);
 /* The filesystems on which a planned mark was refused; *ret is malloc'ed.  Returns 0 or -ENOMEM. */
 struct cover_failure;
 int coverage_failures(const struct daemon *d, struct cover_failure **ret, size_t *ret_n);

@@ -293,6 +293,7 @@ static int on_directories(sd_event_source *s, int fd, uint32_t revents, void *us
         struct daemon *d = userdata;
 
         dirmarks_take(d->street.dirmarks);
+        coverage_note_directories(d);
         daemon_publish_status(d, false);
         return 0;
 }

@@ -258,6 +258,30 @@ static void take_walk(struct dirmarks *d, struct dirs_fs *f)
         f->correct = false;
 }
 
+/* The loop is to look at the news. */
+void dirs_note_failure(struct dirmarks *d, struct dirs_fs *f, int error)
+{
+        f->failed++;
+        if (f->error == 0)
+                (void)eventfd_write(d->event_fd, 1);
+        if (f->error == 0 || error == ENOSPC)
+                f->error = error;
+}
+
+bool dirmarks_next_news(struct dirmarks *d, uint32_t *ret_fs)
+{
+        for (size_t i = 0; i < d->n_fs; i++) {
+                struct dirs_fs *f = d->fs[i];
+
+                if (f->fs == WORLD_NONE || f->walk || f->error == f->told)
+                        continue;
+                f->told = f->error;
+                *ret_fs = f->fs;
+                return true;
+        }
+        return false;
+}
+
 int dirmarks_fd(const struct dirmarks *d)
 {
         return d->event_fd;

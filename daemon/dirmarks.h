@@ -78,11 +78,13 @@ void dirmarks_narrow(struct dirmarks *d, uint32_t fs, struct dirtable_dir *dir);
 bool dirmarks_knows(const struct dirmarks *d, const struct mark *actual);
 
 struct dirmarks_status { /* of one filesystem, or of all together */
-        size_t marks;    /* of all filesystems */
+        size_t marks;    /* in the table, of all filesystems */
         size_t max;
         bool walking;
         size_t failed;   /* directories that could not be marked or read */
         int error;       /* positive errno of the first, ENOSPC: no room for more marks; 0 */
 };
+/* The next filesystem whose error is another than when it was given here last; false: there is none. */
+bool dirmarks_next_news(struct dirmarks *d, uint32_t *ret_fs);
 /* fs WORLD_NONE: of all. */
 void dirmarks_status(const struct dirmarks *d, uint32_t fs, struct dirmarks_status *ret);

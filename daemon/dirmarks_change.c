@@ -108,8 +108,7 @@ int dirmarks_adopt(struct dirmarks *d, uint32_t fs, const char *path, const stru
         c->room = room(d);
         r = c->path ? resolver_run(d->params.resolver, fs, &c->job) : -ENOMEM;
         if (r == -ETIMEDOUT) { /* the thread has it */
-                f->error = ETIMEDOUT;
-                f->failed++;
+                dirs_note_failure(d, f, ETIMEDOUT);
                 return r;
         }
         if (r == 0) {
@@ -118,13 +117,11 @@ int dirmarks_adopt(struct dirmarks *d, uint32_t fs, const char *path, const stru
                 *ret = c->list;
                 c->list = empty;
                 dirs_take_list(d, f, ret, true);
-                if (f->error == 0)
-                        f->error = c->error;
+                if (c->error != 0)
+                        dirs_note_failure(d, f, c->error);
         }
-        if (r < 0 && r != -ENOENT) {
-                f->failed++;
-                f->error = -r;
-        }
+        if (r < 0 && r != -ENOENT && c->error == 0)
+                dirs_note_failure(d, f, -r);
         change_free(&c->job);
         return r;
 }

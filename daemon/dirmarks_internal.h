@@ -41,13 +41,14 @@ struct dirs_fs { /* one filesystem */
         bool correct;           /* what it finds is right, and not the table */
         uint64_t since_usec;
         size_t failed;
-        int error;
+        int error, told; /* of the first failure; the one that dirmarks_next_news() gave last */
 };
 
 /* dirmarks_change.c: marks that directories lose. */
 void dirs_take_all_off(struct dirmarks *d, struct dirs_fs *f);
 void dirs_narrow_all(struct dirmarks *d, struct dirs_fs *f);
 /* dirmarks.c */
+void dirs_note_failure(struct dirmarks *d, struct dirs_fs *f, int error);
 struct dirs_fs *dirs_find(const struct dirmarks *d, uint32_t fs);
 void dirs_take_list(struct dirmarks *d, struct dirs_fs *f, const struct dirlist *l, bool listed);
 

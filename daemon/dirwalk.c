@@ -4,9 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <limits.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fan_group.h"
@@ -101,16 +100,53 @@ static const char *below_root(const char *root, const char *path)
         return *path ? path : ".";
 }
 
-/* Through no link, and into nothing that is mounted there, where the descriptor is not of a clone. */
+static int mount_id_of(int fd, uint64_t *ret)
+{
+        struct statx stx;
+
+        if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_MNT_ID, &stx) < 0)
+                return -errno;
+        *ret = stx.stx_mnt_id;
+        return 0;
+}
+
+static int same_mount(int a_fd, int b_fd)
+{
+        uint64_t a = 0, b = 0;
+        int r = mount_id_of(a_fd, &a);
+
+        if (r == 0)
+                r = mount_id_of(b_fd, &b);
+        return r < 0 ? r : a == b ? 0 : -EXDEV;
+}
+
+/*
+ * Through no link, and into nothing that is mounted there, where the descriptor is not of a clone.
+ * openat2(2) would do it at once, but systemd's RestrictSUIDSGID= refuses it with ENOSYS.
+ */
 static int open_below(int dir_fd, const char *path, int flags)
 {
-        struct open_how how = {
-                .flags = (uint64_t)(O_PATH | O_NOFOLLOW | O_CLOEXEC | flags),
-                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
-        };
-        long fd = syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+        _cleanup_close_ int fd = -1;
+        char name[NAME_MAX + 1];
 
-        return fd < 0 ? -errno : (int)fd;
+        while (*path) {
+                size_t len = strcspn(path, "/");
+                bool is_last = path[len] == '\0';
+
+                if (len > NAME_MAX)
+                        return -ENAMETOOLONG;
+                memcpy(name, path, len);
+                name[len] = '\0';
+                int next = openat(fd >= 0 ? fd : dir_fd, name,
+                                  O_PATH | O_NOFOLLOW | O_CLOEXEC | (is_last ? flags : O_DIRECTORY));
+                if (next < 0)
+                        return -errno;
+                (void)close_fd(fd);
+                fd = next;
+                path += len + !is_last;
+        }
+        int r = fd < 0 ? -ENOENT : same_mount(dir_fd, fd);
+        return r < 0 ? r : STEAL_FD(fd);
 }
 
 int dirwalk_open(int base_fd, const char *root, const char *path, int flags)

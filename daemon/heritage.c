@@ -180,13 +180,17 @@ static void note_gaps(struct daemon *d, struct inheritance *found)
 }
 
 /* What only the process before knew, and had counted. */
-static void note_untold(struct daemon *d, struct spool_state *kept, uint64_t from_usec)
+static void note_untold(struct daemon *d, struct spool_state *kept, uint64_t found, uint64_t from_usec)
 {
         _cleanup_strbuf_ struct strbuf reason = STRBUF_NULL;
 
-        if (kept->merged == 0 && kept->limited == 0)
+        if (kept->merged == 0 && kept->limited == 0 && found == 0)
                 return;
-        strbuf_adds(&reason, "the process was killed, and with it the summary of");
+        strbuf_adds(&reason, "the process was killed, and with it");
+        if (found > 0)
+                strbuf_addf(&reason, " %" PRIu64 " entries that it had found in new directories", found);
+        if (kept->merged > 0 || kept->limited > 0)
+                strbuf_addf(&reason, "%s the summary of", found > 0 ? " and" : "");
         if (kept->merged > 0)
                 strbuf_addf(&reason, " %" PRIu64 " repeated events", kept->merged);
         if (kept->limited > 0)
@@ -207,11 +211,14 @@ static void replay(struct daemon *d)
         struct spool_state *kept = spool_state(d->heritage.spool.spool);
         uint64_t from = MAX_OF(kept->windows[0].read_usec, kept->windows[1].read_usec);
 
+        const uint64_t found = kept->found;
+
+        kept->found = 0; /* from here on of this process */
         pipeline_set_predecessor(d->street.pipeline, (int32_t)kept->pid);
         size_t n = pipeline_replay(d->street.pipeline);
         if (n > 0)
                 log_message(LOG_NOTICE, "%zu events that the process before had read are judged now", n);
-        note_untold(d, kept, from);
+        note_untold(d, kept, found, from);
 }
 
 void heritage_take(struct daemon *d)

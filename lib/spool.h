@@ -44,6 +44,7 @@ struct spool_state {
         /* what only this process knows: lost, but counted, when it is killed */
         uint64_t merged;       /* events taken into records that are not made yet */
         uint64_t limited;      /* records over a limit that no record told of yet */
+        uint64_t found;        /* entries of directories that wait for the events queued before the look at them */
         struct spool_window windows[SPOOL_WINDOWS];
         /* ignores until = "modified" that are spent: hashes of their names and texts */
         uint64_t n_spent, spent[SPOOL_MAX_SPENT];

@@ -145,8 +145,8 @@ void ignore_mount(const char *fstype)
         }
         assert_int_equal(mount("images", IMAGES, "tmpfs", 0, "size=512m"), 0);
         if (streq(fstype, "overlay")) {
-                run("mkdir " IMAGES "/lower " IMAGES "/upper " IMAGES "/work && mount -t overlay -o index=off,nfs_export=off,"
-                    "lowerdir=" IMAGES "/lower,upperdir=" IMAGES "/upper,workdir=" IMAGES "/work o " IGNORE_ROOT);
+                run("cd " IMAGES " && mkdir lower upper work && mount -t overlay -o index=off,nfs_export=off,"
+                    "lowerdir=lower,upperdir=upper,workdir=work o " IGNORE_ROOT);
                 return;
         }
         run("truncate -s 64M " IMAGES "/image && mkfs.ext4 -q -F " IMAGES "/image >/dev/null 2>&1");

@@ -14,6 +14,7 @@
 
 #include "dirmarks.h"
 #include "ignore_fixture.h"
+#include "spool.h"
 #include "strbuf.h"
 
 static const char *no_kernel;
@@ -294,6 +295,7 @@ static void test_another_process(void **state)
         assert_string_equal(strbuf_str(&got),
                             "create /mnt/1/new\ncreate /mnt/1/new/deep\ncreate /mnt/1/new/deep/f\n"
                             "create /mnt/1/new/deep/g\ncreate /mnt/1/new/f\ncreate /mnt/2/f\ncreate /mnt/3/g\n");
+        assert_int_equal(spool_state(s.spool)->found, 0); /* nothing waits */
         if (reload_verify(&s.street, &report) != 0)
                 fail_msg("%s", strbuf_str(&report));
         ignore_close(&s);
