@@ -165,6 +165,7 @@ void learn_free(struct learn *l)
         dirtree_free(l->tree);
         strbuf_done(&l->scratch);
         learn_end_correcting(l);
+        learn_forget_late(l);
         free(l->terms);
         free(l->usable);
         free(l);

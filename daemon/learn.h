@@ -45,7 +45,7 @@ void learn_correct(struct learn *l, const struct generation *after);
  * filesystem's mark allow none.  True when there are more: events may be judged in between, so that very many
  * marks do not hold them up. */
 bool learn_correct_slice(struct learn *l);
-#define LEARN_SLICE 500u /* about 10 ms where all of them come off */
+#define LEARN_SLICE 500u /* 4 to 7 ms where all of them come off (tests/unit/test-ignores-slices.c prints it) */
 /* It is in force, and its planned marks are placed. */
 void learn_set_generation(struct learn *l, const struct generation *g);
 /* It will not be in force: what was corrected is learned again with its next event. */

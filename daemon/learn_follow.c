@@ -43,12 +43,33 @@ static void link_appeared(struct learn *l, uint32_t fs, uint64_t fsid, uint32_t 
         (void)lru_remove_if(l->table, take_child_bits, &c);
 }
 
+/* For the rules that will be in force: what is learned under those may not hide what comes by the name. */
+static void note_late(struct learn *l, const struct fan_handle *object, const struct match_path *rule_path)
+{
+        struct late_name *late = object->len > sizeof(late->handle.bytes) ? NULL : malloc(sizeof(*late) + rule_path->len);
+
+        if (!late) {
+                l->late_lost = true;
+                return;
+        }
+        *late = (struct late_name){ .next = l->late, .fsid = object->fsid, .len = rule_path->len };
+        late->handle.type = object->type;
+        late->handle.len = object->len;
+        memcpy(late->handle.bytes, object->bytes, object->len);
+        memcpy(late->path, rule_path->path, rule_path->len);
+        l->late = late;
+}
+
 void learn_names(struct learn *l, const struct fan_handle *object, const struct match_path *rule_path)
 {
         const struct mark attrib = { .mask = FAN_ATTRIB };
         uint32_t fs = rule_path->fs, wanted;
         struct stat st;
 
+        if (l->paused) {
+                note_late(l, object, rule_path);
+                return;
+        }
         if (!learn_allowed(l, fs) || unwanted_not_by_alias(l->generation->matcher, rule_path, &wanted) < 0)
                 return;
         wanted &= vocab_from_fan(l->terms[fs].requested);
@@ -295,9 +316,41 @@ void learn_end_correcting(struct learn *l)
         l->paused = false;
 }
 
-void learn_resume(struct learn *l)
+void learn_forget_late(struct learn *l)
+{
+        while (l->late) {
+                struct late_name *late = l->late;
+
+                l->late = late->next;
+                free(late);
+        }
+        l->late_lost = false;
+}
+
+/* The rules are known by which something is learned again. */
+static void end_pause(struct learn *l)
 {
         learn_end_correcting(l);
+        if (l->late_lost) /* which name is unknown: nothing is ignored until there are other rules */
+                memset(l->usable, 0, l->generation->world->n_fs * sizeof(*l->usable));
+        for (const struct late_name *late = l->late; late; late = late->next) {
+                const struct fan_handle h = {
+                        .fsid = late->fsid, .type = late->handle.type, .len = late->handle.len,
+                        .bytes = late->handle.bytes,
+                };
+                const struct match_path path = {
+                        .fs = fs_of(l->generation->world, late->fsid), .path = late->path, .len = late->len
+                };
+
+                if (path.fs != WORLD_NONE)
+                        learn_names(l, &h, &path);
+        }
+        learn_forget_late(l);
+}
+
+void learn_resume(struct learn *l)
+{
+        end_pause(l);
 }
 
 static bool is_planned(void *arg, void *value)
@@ -377,10 +430,10 @@ void learn_set_generation(struct learn *l, const struct generation *g)
         const struct markset *placed = marks_placed(l->params.marks);
 
         learn_set_terms(l, g);
-        learn_end_correcting(l);
         (void)lru_remove_if(l->table, is_planned, NULL);
         for (size_t i = 0; i < placed->n; i++)
                 if (placed->marks[i].object.kind == MARK_INODE && !is_of_names(&placed->marks[i]))
                         enter_planned(l, &placed->marks[i]);
         l->inherited_usec = 0;
+        end_pause(l);
 }

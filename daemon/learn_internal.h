@@ -49,6 +49,15 @@ struct astray {
         char path[];
 };
 
+/* A name that an object of a rule got while nothing was learned. */
+struct late_name {
+        struct late_name *next;
+        struct handle handle;
+        uint64_t fsid;
+        size_t len;
+        char path[]; /* of the rule, inside its filesystem */
+};
+
 struct learn {
         struct learn_params params;
         const struct generation *generation;
@@ -60,6 +69,8 @@ struct learn {
         size_t max;
         bool paused;                /* from learn_correct() until other rules, or those of before, are in force */
         struct correcting correcting;
+        struct late_name *late;     /* looked at when the pause is over */
+        bool late_lost;             /* memory was short for one of them */
         struct strbuf scratch;
         struct astray *astray;      /* inherited marks that were taken off */
         uint64_t inherited_usec;    /* since when those of the first generation may have been placed; 0 = now */
@@ -72,6 +83,7 @@ struct learn {
 struct fan_handle learn_handle_of(const struct learned *e);
 struct learned *learn_look_up(const struct learn *l, const struct fan_handle *h);
 void learn_end_correcting(struct learn *l);
+void learn_forget_late(struct learn *l);
 /* A new entry, without a mark, at this path; what hung there before was another object of that name and is
  * forgotten.  NULL when memory is short. */
 struct learned *learn_enter(struct learn *l, const struct fan_handle *h, const struct match_path *path);
