@@ -44,14 +44,20 @@ smaller() { awk -v a="$1" -v b="$2" 'BEGIN { print (a == "" || b < a) ? b : a }'
 compare() { # NAME LIMIT RULES FIRST COMMAND...: prints a number; FIRST (a command or '') lets the daemon learn
     local name=$1 limit=$2 rules=$3 first=$4 a= b= ratio
     shift 4
-    for _ in $(seq "$rounds"); do
-        a=$(smaller "$a" "$("$@")")
-        start "$rules"
-        [ -z "$first" ] || { eval "$first"; sleep 0.1; }
-        b=$(smaller "$b" "$("$@")")
-        stop
+    # of noise both get the better of: what is above its limit is looked at again, three times in all
+    for _ in 1 2 3; do
+        for _ in $(seq "$rounds"); do
+            a=$(smaller "$a" "$("$@")")
+            start "$rules"
+            [ -z "$first" ] || { eval "$first"; sleep 0.1; }
+            b=$(smaller "$b" "$("$@")")
+            stop
+        done
+        ratio=$(awk -v a="$a" -v b="$b" 'BEGIN { printf "%.3f", b / a }')
+        if [ "$check" != check ] || awk -v r="$ratio" -v l="$limit" 'BEGIN { exit !(r <= l) }'; then
+            break
+        fi
     done
-    ratio=$(awk -v a="$a" -v b="$b" 'BEGIN { printf "%.3f", b / a }')
     printf '%-46s %9s %9s %6s  (limit %s)\n' "$name" "$a" "$b" "$ratio" "$limit"
     if [ "$check" = check ] && awk -v r="$ratio" -v l="$limit" 'BEGIN { exit !(r > l) }'; then
         failed=1

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "control_json_internal.h"
 #include "fan_uapi.h"
@@ -66,10 +67,28 @@ static const char *until_text(const struct daemon *d, const struct explain_claus
         return until_state_name(state);
 }
 
+/* What the plan made of an ignore, or what the kernel answered. */
+static json_t *planned_text(const struct daemon *d, const struct plan_ignore *planned)
+{
+        const struct mark_failure *failures;
+        size_t n = 0;
+        char text[320];
+
+        failures = marks_failures(d->street.marks, &n);
+        for (size_t i = 0; i < n && planned->done == IGNORE_IN_KERNEL; i++)
+                if (failures[i].where && streq(failures[i].where, planned->path)) {
+                        (void)snprintf(text, sizeof(text), "%s: the mark failed: %s",
+                                       ignore_done_name(IGNORE_IN_USERSPACE), strerrorname_np(failures[i].error));
+                        return json_string(text);
+                }
+        (void)snprintf(text, sizeof(text), "%s%s%s", ignore_done_name(planned->done),
+                       planned->reason ? ": " : "", planned->reason ? planned->reason : "");
+        return json_string(text);
+}
+
 static json_t *state_json(const struct daemon *d, const struct explain_clause *c)
 {
         const struct plan *p = d->generation->plan;
-        char text[320];
 
         if (c->overruled)
                 return json_string("not for rules with always = true");
@@ -80,12 +99,8 @@ static json_t *state_json(const struct daemon *d, const struct explain_clause *c
         if (c->clause->until_modified)
                 return json_string(until_text(d, c));
         for (size_t i = 0; i < p->n_ignores; i++)
-                if (p->ignores[i].ignore == c->clause) {
-                        (void)snprintf(text, sizeof(text), "%s%s%s", ignore_done_name(p->ignores[i].done),
-                                       p->ignores[i].reason ? ": " : "",
-                                       p->ignores[i].reason ? p->ignores[i].reason : "");
-                        return json_string(text);
-                }
+                if (p->ignores[i].ignore == c->clause)
+                        return planned_text(d, &p->ignores[i]);
         return json_null();
 }
 
