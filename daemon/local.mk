@@ -55,6 +55,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/mark_path.c %D%/mark_path.h \
 	%D%/marks.c %D%/marks.h %D%/marks_internal.h \
 	%D%/marks_verify.c \
+	%D%/mount_clone.c %D%/mount_clone.h \
 	%D%/mount_fds.c %D%/mount_fds.h \
 	%D%/mount_monitor.c %D%/mount_monitor.h \
 	%D%/mountinfo.c %D%/mountinfo.h \

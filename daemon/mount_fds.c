@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fdutil.h"
+#include "mount_clone.h"
 #include "mount_fds.h"
 #include "namespaces.h"
 
@@ -64,35 +61,6 @@ void mount_fds_set_world(struct mount_fds *m, const struct world *w)
         m->world = w;
 }
 
-/*
- * Is path, seen from here, still the root of that very mount?  Something may have been mounted
- * over it, or it may be gone, since the world was collected.  Asked by path: a descriptor of the
- * mount, for how short ever, would keep umount(2) out.
- */
-static bool is_mount(const char *path, int mount_id)
-{
-        struct statx stx;
-
-        return statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &stx) == 0 &&
-               (stx.stx_mask & STATX_MNT_ID) && stx.stx_mnt_id == (uint64_t)mount_id;
-}
-
-/* O_NOATIME: the daemon's looking leaves no trace; O_NONBLOCK never hurts. */
-static int open_dir(int dir, const char *path)
-{
-        int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOATIME);
-
-        return fd < 0 ? -errno : fd;
-}
-
-static int open_clone(const char *path)
-{
-        _cleanup_close_ int clone = (int)syscall(SYS_open_tree, AT_FDCWD, path,
-                                                 AT_NO_AUTOMOUNT | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-
-        return clone < 0 ? -errno : open_dir(clone, ".");
-}
-
 /* What /proc shows for a descriptor of a mount that is attached somewhere: the way from the root
  * of its namespace, which stands before every path that is found through it. */
 static size_t prefix_of(int fd)
@@ -106,7 +74,7 @@ static size_t prefix_of(int fd)
 
 static void open_attached(const char *path, struct slot *s)
 {
-        s->fd = open_dir(AT_FDCWD, path);
+        s->fd = mount_clone_open_attached(path);
         s->prefix = s->fd < 0 ? 0 : prefix_of(s->fd);
 }
 
@@ -121,21 +89,21 @@ static void open_mount(const struct world_mount *mount, struct slot *s)
         const char *path = mount->mountpoint;
 
         s->fd = -ENOENT;
-        if (!is_mount(path, mount->id)) {
+        if (!mount_clone_is(path, (uint64_t)mount->id)) {
                 if (asprintf(&of_init, "/proc/1/root%s", path) < 0) {
                         of_init = NULL;
                         s->fd = -ENOMEM;
                         return;
                 }
                 path = of_init;
-                if (!is_mount(path, mount->id))
+                if (!mount_clone_is(path, (uint64_t)mount->id))
                         return;
         }
-        s->fd = open_clone(path);
+        s->fd = mount_clone_open(path);
         if (s->fd == -EINVAL || s->fd == -EPERM || s->fd == -ENOSYS)
                 open_attached(path, s);
         /* what was opened is that mount, unless the path leads elsewhere by now */
-        if (s->fd >= 0 && !is_mount(path, mount->id)) {
+        if (s->fd >= 0 && !mount_clone_is(path, (uint64_t)mount->id)) {
                 (void)close_fd(s->fd);
                 s->fd = -ENOENT;
         }

@@ -4,9 +4,8 @@
  * Descriptors to open file handles through, one a mount, while a batch lasts.
  *
  * open_by_handle_at(2) takes any descriptor on the filesystem but no O_PATH one,
- * and shows only what lies below the root of that descriptor's mount.  A
- * descriptor on a mount keeps umount(2) out (EBUSY), so what is held is a detached
- * clone of the mount: that one nobody unmounts.
+ * and shows only what lies below the root of that descriptor's mount.  What is held is
+ * a clone (mount_clone.h).
  */
 
 #include "world.h"

@@ -3,12 +3,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "dirwalk.h"
 #include "fdutil.h"
+#include "mount_clone.h"
 #include "recovery_plan.h"
 #include "strbuf.h"
 #include "vocab.h"
@@ -42,12 +45,20 @@ void found_done(struct found *f)
 
 /* ---- the walk ---- */
 
+/* In which mount the walk is, and where it entered it. */
+struct entry {
+        size_t len;        /* of w->path */
+        uint64_t mount_id;
+};
+
 struct walk {
         struct recovery *r;
         const struct recovery_plan *plan;
         const struct recovery_root *root; /* that is walked */
         struct strbuf path;
         unsigned names;
+        struct entry entry;
+        int clone; /* of what was entered; never while the walk sleeps */
 };
 
 static uint64_t usec_of(const struct statx_timestamp *t)
@@ -89,11 +100,15 @@ static void wake(struct recovery *r)
 }
 
 /* Waits while too much waits.  False: the scan is to end. */
-static bool hand_over(struct recovery *r, struct found *f)
+static bool hand_over(struct walk *w, struct found *f)
 {
+        struct recovery *r = w->r;
+
         pthread_mutex_lock(&r->lock);
-        while (!r->stop && r->n == MAX_WAITING)
+        while (!r->stop && r->n == MAX_WAITING) {
+                w->clone = close_fd(w->clone);
                 pthread_cond_wait(&r->changed, &r->lock);
+        }
         bool go_on = !r->stop;
         if (go_on) {
                 r->queue[(r->head + r->n++) % MAX_WAITING] = *f;
@@ -118,15 +133,16 @@ static bool report(struct walk *w, const struct statx *st)
                 w->r->summary.cut_short = true;
                 return true;
         }
-        return hand_over(w->r, &f);
+        return hand_over(w, &f);
 }
 
-/* Others have the disk and the processor first. */
+/* Others have the disk and the processor first, and whoever unmounts the device at once. */
 static bool pace(struct walk *w)
 {
         if (++w->names % NAMES_A_STEP == 0) {
                 const struct timespec pause = { .tv_nsec = STEP_USEC * 1000 };
 
+                w->clone = close_fd(w->clone);
                 (void)nanosleep(&pause, NULL);
         }
         pthread_mutex_lock(&w->r->lock);
@@ -138,67 +154,129 @@ static bool pace(struct walk *w)
         return go_on;
 }
 
-static bool look_at(struct walk *w, int parent, const char *name, uint64_t mount_id, unsigned depth);
-
-static bool walk_directory(struct walk *w, int parent, const char *name, uint64_t mount_id, unsigned depth)
+/* A clone of what was entered, unless another mount, or none, is there by now. */
+static int open_entry(struct walk *w)
 {
-        int fd = openat(parent, name,
-                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOATIME);
+        char *path = w->path.data, kept = path[w->entry.len];
+
+        path[w->entry.len] = '\0';
+        int fd = mount_clone_is(path, w->entry.mount_id) ? mount_clone_open(path) : -ENOENT;
+        if (fd == -EINVAL || fd == -EPERM || fd == -ENOSYS)
+                fd = mount_clone_open_attached(path);
+        if (fd >= 0 && !mount_clone_is(path, w->entry.mount_id)) {
+                (void)close_fd(fd);
+                fd = -ENOENT;
+        }
+        path[w->entry.len] = kept;
+        return fd;
+}
+
+/* The directory at w->path, below the clone: no link on the way leads out. */
+static int open_directory(struct walk *w)
+{
+        /* the mount of the machine's root begins with the slash itself */
+        const char *below = w->path.data + (w->entry.len > 1 ? w->entry.len : 0);
+
+        if (w->clone < 0)
+                w->clone = open_entry(w);
+        if (w->clone < 0)
+                return w->clone;
+        _cleanup_close_ int place = dirwalk_open(w->clone, "/", below, O_DIRECTORY);
+        if (place < 0)
+                return place;
+        int fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC | O_NOATIME);
+        return fd < 0 ? -errno : fd;
+}
+
+/* All names at once, each with its zero: nothing is open while they are looked at. */
+static int read_names(struct walk *w, struct strbuf *ret)
+{
+        int fd = open_directory(w);
         DIR *d = fd < 0 ? NULL : fdopendir(fd);
-        bool go_on = true;
-        size_t len = w->path.len;
 
         if (!d) {
-                if (errno != ENOENT)
-                        w->r->summary.failed++;
+                int r = fd < 0 ? fd : -errno;
+
                 (void)close_fd(fd);
+                return r;
+        }
+        for (struct dirent *e; (e = readdir(d));)
+                if (!streq(e->d_name, ".") && !streq(e->d_name, ".."))
+                        strbuf_add(ret, e->d_name, strlen(e->d_name) + 1);
+        (void)closedir(d);
+        return strbuf_failed(ret) ? -ENOMEM : 0;
+}
+
+static bool look_at(struct walk *w, unsigned depth);
+
+static bool walk_directory(struct walk *w, unsigned depth)
+{
+        _cleanup_strbuf_ struct strbuf names = STRBUF_NULL;
+        size_t len = w->path.len;
+        bool go_on = true;
+
+        int r = read_names(w, &names);
+        if (r < 0) {
+                w->r->summary.failed += r != -ENOENT;
                 return true;
         }
-        for (struct dirent *e; go_on && (e = readdir(d));) {
-                if (streq(e->d_name, ".") || streq(e->d_name, ".."))
-                        continue;
+        for (size_t at = 0; go_on && at < names.len; at += strlen(names.data + at) + 1) {
                 if (len > 1)
                         strbuf_addc(&w->path, '/');
-                strbuf_adds(&w->path, e->d_name);
-                go_on = look_at(w, fd, e->d_name, mount_id, depth + 1);
+                strbuf_adds(&w->path, names.data + at);
+                go_on = look_at(w, depth + 1);
                 w->path.len = len;
                 w->path.data[len] = '\0';
         }
-        (void)closedir(d);
         return go_on;
 }
 
-/* False: the scan is to end. */
-static bool look_at(struct walk *w, int parent, const char *name, uint64_t mount_id, unsigned depth)
+/* Another mount, with a clone of its own. */
+static bool walk_mount(struct walk *w, uint64_t mount_id, unsigned depth)
+{
+        const struct entry above = w->entry;
+
+        w->clone = close_fd(w->clone);
+        w->entry = (struct entry){ .len = w->path.len, .mount_id = mount_id };
+        bool go_on = walk_directory(w, depth);
+        w->clone = close_fd(w->clone);
+        w->entry = above;
+        return go_on;
+}
+
+/* What is at w->path.  False: the scan is to end. */
+static bool look_at(struct walk *w, unsigned depth)
 {
         const struct recovery_root *root = w->root;
         struct statx st;
 
         if (!pace(w) || strbuf_failed(&w->path))
                 return false;
-        if (statx(parent, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
-                  STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, &st) < 0)
+        if (statx(AT_FDCWD, strbuf_str(&w->path), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+                  STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, &st) < 0) {
+                w->r->summary.failed += errno == ENAMETOOLONG;
                 return true;
-        if (st.stx_mnt_id != mount_id &&
-            (recovery_plan_is_quiet(w->plan, st.stx_mnt_id) || (root->one_mount && depth > 0)))
+        }
+        bool entered = depth == 0 || st.stx_mnt_id != w->entry.mount_id;
+        if (entered && (recovery_plan_is_quiet(w->plan, st.stx_mnt_id) || (root->one_mount && depth > 0)))
                 return true;
         if (!report(w, &st))
                 return false;
         if (!S_ISDIR(st.stx_mode) || depth >= MIN_OF(root->depth, RECOVERY_MAX_DEPTH))
                 return true;
-        return walk_directory(w, parent, name, st.stx_mnt_id, depth);
+        return entered ? walk_mount(w, st.stx_mnt_id, depth) : walk_directory(w, depth);
 }
 
 static void run(struct recovery *r, const struct recovery_plan *plan)
 {
-        struct walk w = { .r = r, .plan = plan };
+        struct walk w = { .r = r, .plan = plan, .clone = -1 };
         bool go_on = true;
 
         for (size_t i = 0; go_on && i < plan->n; i++) {
                 w.root = &plan->roots[i];
                 strbuf_reset(&w.path);
                 strbuf_adds(&w.path, w.root->path);
-                go_on = look_at(&w, AT_FDCWD, w.root->path, 0, 0);
+                go_on = look_at(&w, 0);
         }
         strbuf_done(&w.path);
 }

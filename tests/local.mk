@@ -82,6 +82,7 @@ daemon_unit_tests = \
 	%D%/unit/test-mount-monitor \
 	%D%/unit/test-mountinfo \
 	%D%/unit/test-pipeline \
+	%D%/unit/test-recover \
 	%D%/unit/test-replay \
 	%D%/unit/test-proc-facts \
 	%D%/unit/test-reporter \
@@ -123,6 +124,8 @@ tests_unit_test_resolve_SOURCES = %D%/unit/test-resolve.c $(street_fixture)
 tests_unit_test_resolve_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_proctable_SOURCES = %D%/unit/test-proctable.c %D%/unit/proctable_fixture.h
 tests_unit_test_proc_facts_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_recover_SOURCES = %D%/unit/test-recover.c $(street_fixture)
+tests_unit_test_recover_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_pipeline_SOURCES = %D%/unit/test-pipeline.c $(street_fixture)
 tests_unit_test_pipeline_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=reallocarray
 tests_unit_test_pipeline_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

@@ -259,7 +259,7 @@ def test_mount_gap_is_recovered(fawatchd, machine, kinds):
     machine.sh("sleep 3")  # longer than the margin for a filesystem's clock
     fawatchd.mark()
     # in a mount namespace of its own nothing is told, since the filesystem is away here
-    wait_until(lambda: machine.sh("umount /t/w", check=False).status == 0, "the umount", 30)
+    wait_until(lambda: machine.sh("umount /t/w", check=False).status == 0, "the umount", 3)
     wait_until(lambda: fawatchd.of_kind(kinds["coverage"], wait=False), "that it is gone", 30)
     machine.sh("""unshare -m bash -ec 'mount --make-rprivate /; mount -o loop /run/images/gap /t/w
                echo x >> /t/w/d/changed; echo x > /t/w/e/new; umount /t/w'""")
