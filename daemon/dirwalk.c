@@ -11,6 +11,7 @@
 #include "fan_group.h"
 #include "fan_uapi.h"
 #include "fdutil.h"
+#include "mount_clone.h"
 #include "vocab.h"
 
 #define MAX_DEPTH 400u
@@ -100,60 +101,11 @@ static const char *below_root(const char *root, const char *path)
         return *path ? path : ".";
 }
 
-static int mount_id_of(int fd, uint64_t *ret)
-{
-        struct statx stx;
-
-        if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_MNT_ID, &stx) < 0)
-                return -errno;
-        *ret = stx.stx_mnt_id;
-        return 0;
-}
-
-static int same_mount(int a_fd, int b_fd)
-{
-        uint64_t a = 0, b = 0;
-        int r = mount_id_of(a_fd, &a);
-
-        if (r == 0)
-                r = mount_id_of(b_fd, &b);
-        return r < 0 ? r : a == b ? 0 : -EXDEV;
-}
-
-/*
- * Through no link, and into nothing that is mounted there, where the descriptor is not of a clone.
- * openat2(2) would do it at once, but systemd's RestrictSUIDSGID= refuses it with ENOSYS.
- */
-static int open_below(int dir_fd, const char *path, int flags)
-{
-        _cleanup_close_ int fd = -1;
-        char name[NAME_MAX + 1];
-
-        while (*path) {
-                size_t len = strcspn(path, "/");
-                bool is_last = path[len] == '\0';
-
-                if (len > NAME_MAX)
-                        return -ENAMETOOLONG;
-                memcpy(name, path, len);
-                name[len] = '\0';
-                int next = openat(fd >= 0 ? fd : dir_fd, name,
-                                  O_PATH | O_NOFOLLOW | O_CLOEXEC | (is_last ? flags : O_DIRECTORY));
-                if (next < 0)
-                        return -errno;
-                (void)close_fd(fd);
-                fd = next;
-                path += len + !is_last;
-        }
-        int r = fd < 0 ? -ENOENT : same_mount(dir_fd, fd);
-        return r < 0 ? r : STEAL_FD(fd);
-}
-
 int dirwalk_open(int base_fd, const char *root, const char *path, int flags)
 {
         const char *below = below_root(root, path);
 
-        return below ? open_below(base_fd, below, flags) : -ENOENT;
+        return below ? mount_clone_open_below(base_fd, below, flags | O_PATH) : -ENOENT;
 }
 
 static uint64_t usec_of(const struct statx_timestamp *t)
@@ -303,7 +255,7 @@ static int visit_entry(struct visit *v, const struct place *p, int fd, const str
 
         const struct placed_here here = placement_at(w->placing, w->fs, v->path.data, v->path.len, w->structure);
         if (here.mask != 0) {
-                _cleanup_close_ int child = open_below(fd, e->d_name, O_DIRECTORY);
+                _cleanup_close_ int child = mount_clone_open_below(fd, e->d_name, O_PATH | O_DIRECTORY);
 
                 if (child >= 0)
                         r = visit_dir(v, child, p, NULL, depth + 1);

@@ -20,3 +20,10 @@ int mount_clone_open(const char *path);
 
 /* A directory to read, itself.  Returns a descriptor or -errno. */
 int mount_clone_open_attached(const char *path);
+
+/*
+ * Opens what lies at path, in names that are divided by one slash, below the directory dir_fd:
+ * through no link, and into nothing that is mounted there, where dir_fd is not of a clone.  flags:
+ * of open(2), for the last name.  Returns a descriptor or -errno; -EXDEV: it is of another mount.
+ */
+int mount_clone_open_below(int dir_fd, const char *path, int flags);

@@ -3,13 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
-#include "dirwalk.h"
 #include "fdutil.h"
 #include "mount_clone.h"
 #include "recovery_plan.h"
@@ -171,27 +170,36 @@ static int open_entry(struct walk *w)
         return fd;
 }
 
-/* The directory at w->path, below the clone: no link on the way leads out. */
-static int open_directory(struct walk *w)
+/*
+ * The directory at w->path, below the clone; -ENOENT when it is not what was asked by path: that
+ * is elsewhere by now, or something was mounted on it.
+ */
+static int open_directory(struct walk *w, const struct statx *want)
 {
-        /* the mount of the machine's root begins with the slash itself */
-        const char *below = w->path.data + (w->entry.len > 1 ? w->entry.len : 0);
+        const char *below = w->path.data + w->entry.len;
+        struct stat st;
 
         if (w->clone < 0)
                 w->clone = open_entry(w);
         if (w->clone < 0)
                 return w->clone;
-        _cleanup_close_ int place = dirwalk_open(w->clone, "/", below, O_DIRECTORY);
-        if (place < 0)
-                return place;
-        int fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC | O_NOATIME);
+        below += *below == '/';
+        _cleanup_close_ int dir = mount_clone_open_below(w->clone, *below ? below : ".", O_PATH | O_DIRECTORY);
+        if (dir < 0)
+                return dir;
+        if (fstat(dir, &st) < 0)
+                return -errno;
+        if (st.st_ino != want->stx_ino || st.st_dev != makedev(want->stx_dev_major, want->stx_dev_minor))
+                return -ENOENT;
+        /* only now: of something else than a directory that is known, open(2) itself may have an effect */
+        int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC | O_NOATIME);
         return fd < 0 ? -errno : fd;
 }
 
 /* All names at once, each with its zero: nothing is open while they are looked at. */
-static int read_names(struct walk *w, struct strbuf *ret)
+static int read_names(struct walk *w, const struct statx *dir, struct strbuf *ret)
 {
-        int fd = open_directory(w);
+        int fd = open_directory(w, dir);
         DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
         if (!d) {
@@ -209,13 +217,13 @@ static int read_names(struct walk *w, struct strbuf *ret)
 
 static bool look_at(struct walk *w, unsigned depth);
 
-static bool walk_directory(struct walk *w, unsigned depth)
+static bool walk_directory(struct walk *w, const struct statx *dir, unsigned depth)
 {
         _cleanup_strbuf_ struct strbuf names = STRBUF_NULL;
         size_t len = w->path.len;
         bool go_on = true;
 
-        int r = read_names(w, &names);
+        int r = read_names(w, dir, &names);
         if (r < 0) {
                 w->r->summary.failed += r != -ENOENT;
                 return true;
@@ -232,13 +240,13 @@ static bool walk_directory(struct walk *w, unsigned depth)
 }
 
 /* Another mount, with a clone of its own. */
-static bool walk_mount(struct walk *w, uint64_t mount_id, unsigned depth)
+static bool walk_mount(struct walk *w, const struct statx *dir, unsigned depth)
 {
         const struct entry above = w->entry;
 
         w->clone = close_fd(w->clone);
-        w->entry = (struct entry){ .len = w->path.len, .mount_id = mount_id };
-        bool go_on = walk_directory(w, depth);
+        w->entry = (struct entry){ .len = w->path.len, .mount_id = dir->stx_mnt_id };
+        bool go_on = walk_directory(w, dir, depth);
         w->clone = close_fd(w->clone);
         w->entry = above;
         return go_on;
@@ -264,7 +272,7 @@ static bool look_at(struct walk *w, unsigned depth)
                 return false;
         if (!S_ISDIR(st.stx_mode) || depth >= MIN_OF(root->depth, RECOVERY_MAX_DEPTH))
                 return true;
-        return entered ? walk_mount(w, st.stx_mnt_id, depth) : walk_directory(w, depth);
+        return entered ? walk_mount(w, &st, depth) : walk_directory(w, &st, depth);
 }
 
 static void run(struct recovery *r, const struct recovery_plan *plan)

@@ -274,6 +274,39 @@ def test_mount_gap_is_recovered(fawatchd, machine, kinds):
     machine.sh("umount /t/w; rm /run/images/gap")
 
 
+def test_recovery_keeps_no_umount_out(fawatchd, machine, kinds):
+    """umount(2) of the filesystem that is looked at succeeds while the look goes on: 96,000 names, three seconds."""
+    machine.sh("mkdir -p /t/w; mount -t tmpfs -o nr_inodes=1M tmpfs /t/w")
+    machine.python("""
+import os
+for d in range(300):
+    os.mkdir(f'/t/w/{d}')
+    for f in range(320): open(f'/t/w/{d}/{f}', 'w').close()
+""")
+    fawatchd.start('watch: { r: { path = "/t/w"; events = "change"; coalesce = "0"; limit = "0"; }; };\n',
+                   settings="recover = true;\n")
+    machine.sh("sleep 3")  # longer than the margin for a filesystem's clock
+    fawatchd.mark()
+    fawatchd.stop()
+    machine.sh("for d in {0..299..10}; do touch /t/w/$d/new; done; systemctl start fawatchd")
+
+    def found():
+        return [r for r in machine.journal(fawatchd.begin, "FAWATCH_ORIGIN=recovery")]
+    wait_until(found, "that it looks", 30)
+    seconds = float(machine.python("""
+import subprocess, time
+begin = time.monotonic()
+while subprocess.run(['umount', '/t/w'], stderr=subprocess.DEVNULL).returncode: time.sleep(0.002)
+print(time.monotonic() - begin)
+""").out)
+    n = len({r["path"] for r in found() if r["path"].endswith("/new")})
+    assert n < 30, "the look was over before"
+    assert seconds < 0.5
+    over = lambda: [r for r in machine.journal(fawatchd.begin, f"MESSAGE_ID={kinds['coverage']}")
+                    if r.get("reason") == "recovery after a gap"]
+    wait_until(over, "the end of the recovery", 30)
+
+
 def test_another_machines_sign_of_life_says_nothing(fawatchd, machine, w, kinds):
     fawatchd.start(RULES)
     fawatchd.stop()

@@ -2,6 +2,7 @@
 /* The look after a gap, on real mounts; needs root, else it skips itself. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "fdutil.h"
+#include "mount_clone.h"
 #include "recover.h"
 #include "street_fixture.h"
 
@@ -142,6 +145,84 @@ static void keeps_no_umount_out(void **state)
         end(&s, r);
 }
 
+/* It stands between what it asked of a directory and reading it: another one in its place is not mistaken for it. */
+static void does_not_read_what_came_in_its_place(void **state)
+{
+        enum { DIRS = 1500 };
+        static uint64_t inos[DIRS], met[DIRS];
+        struct recovery_summary summary;
+        struct found found[64];
+        struct street s;
+        struct stat st;
+        char path[64];
+        unsigned inside = 0, i;
+        char *end_of;
+        size_t n;
+
+        for (i = 0; i < DIRS; i++) {
+                (void)snprintf(path, sizeof(path), "/mnt/sub/%u", i);
+                assert_int_equal(mkdir(path, 0755), 0);
+                assert_int_equal(stat(path, &st), 0);
+                inos[i] = st.st_ino;
+        }
+        struct recovery *r = begin(&s);
+        wait_for(r);
+        (void)usleep(300000); /* most likely it waits by now; when it does not, nothing is wrong either */
+        for (i = 0; i < DIRS; i++) {
+                char old[64];
+
+                (void)snprintf(path, sizeof(path), "/mnt/sub/%u", i);
+                (void)snprintf(old, sizeof(old), "/mnt/sub/old%u", i);
+                assert_int_equal(rename(path, old), 0);
+                assert_int_equal(mkdir(path, 0755), 0);
+                (void)snprintf(path, sizeof(path), "/mnt/sub/%u/new", i);
+                street_write(path, "");
+        }
+        do {
+                wait_for(r);
+                n = recovery_take(r, found, ELEMENTSOF(found));
+                for (size_t k = 0; k < n; k++) {
+                        if (sscanf(found[k].path, "/mnt/sub/%u", &i) == 1 && i < DIRS) {
+                                end_of = strrchr(found[k].path, '/');
+                                if (streq(end_of, "/new")) {
+                                        inside++;
+                                        assert_int_not_equal(met[i], inos[i]);
+                                } else {
+                                        met[i] = found[k].object.ino;
+                                }
+                        }
+                        found_done(&found[k]);
+                }
+        } while (!recovery_over(r, &summary));
+        assert_true(inside > 0);
+        assert_int_equal(summary.failed, 0);
+        end(&s, r);
+}
+
+static void opens_name_by_name(void **state)
+{
+        assert_int_equal(mkdir("/mnt/a", 0755), 0);
+        assert_int_equal(mkdir("/mnt/a/b", 0755), 0);
+        assert_int_equal(mkdir("/mnt/sub/c", 0755), 0);
+        assert_int_equal(symlink("a", "/mnt/to-a"), 0);
+
+        _cleanup_close_ int clone = mount_clone_open("/mnt"), attached = mount_clone_open_attached("/mnt");
+        assert_true(clone >= 0 && attached >= 0);
+        const int dirs[] = { clone, attached };
+        for (size_t i = 0; i < ELEMENTSOF(dirs); i++) {
+                _cleanup_close_ int b = mount_clone_open_below(dirs[i], "a/b", O_PATH | O_DIRECTORY);
+
+                assert_true(b >= 0);
+                assert_int_equal(mount_clone_open_below(dirs[i], "to-a/b", O_PATH), -ENOTDIR);
+                assert_int_equal(mount_clone_open_below(dirs[i], "to-a", O_RDONLY), -ELOOP);
+                assert_int_equal(mount_clone_open_below(dirs[i], "a/none", O_PATH), -ENOENT);
+                assert_int_equal(mount_clone_open_below(dirs[i], "", O_PATH), -ENOENT);
+        }
+        assert_int_equal(mount_clone_open_below(attached, "sub/c", O_PATH), -EXDEV);
+        assert_int_equal(mount_clone_open_below(attached, "sub", O_PATH), -EXDEV);
+        assert_int_equal(mount_clone_open_below(clone, "sub/c", O_PATH), -ENOENT); /* mounts below are not in it */
+}
+
 int main(void)
 {
         cmocka_set_message_output(CM_OUTPUT_TAP);
@@ -149,6 +230,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(finds_what_is_on_every_mount, setup, teardown),
                 cmocka_unit_test_setup_teardown(keeps_no_umount_out, setup, teardown),
+                cmocka_unit_test_setup_teardown(does_not_read_what_came_in_its_place, setup, teardown),
+                cmocka_unit_test_setup_teardown(opens_name_by_name, setup, teardown),
         };
         const char *why_not = street_enter();
         if (why_not) {
