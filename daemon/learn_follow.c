@@ -46,8 +46,10 @@ static void link_appeared(struct learn *l, uint32_t fs, uint64_t fsid, uint32_t 
 /* For the rules that will be in force: what is learned under those may not hide what comes by the name. */
 static void note_late(struct learn *l, const struct fan_handle *object, const struct match_path *rule_path)
 {
-        struct late_name *late = object->len > sizeof(late->handle.bytes) ? NULL : malloc(sizeof(*late) + rule_path->len);
+        struct late_name *late = NULL;
 
+        if (object->len <= sizeof(late->handle.bytes))
+                late = malloc(sizeof(*late) + rule_path->len);
         if (!late) {
                 l->late_lost = true;
                 return;

@@ -156,7 +156,8 @@ static void test_the_queue_is_read_between_slices(void **state)
 
 /* ---- what happens meanwhile ---- */
 
-#define OF_FILE "watch: { f: { path = \"/mnt/w/f\"; scope = \"file\"; events = [ \"modify\" ]; coalesce = \"0\"; }; };\n"
+#define OF_FILE \
+        "watch: { f: { path = \"/mnt/w/f\"; scope = \"file\"; events = [ \"modify\" ]; coalesce = \"0\"; }; };\n"
 
 static void make_places(void *arg)
 {
