@@ -5,7 +5,7 @@ CLEANFILES += %D%/bench-ignore
 benches = %D%/bench-journal %D%/bench-match %D%/bench-street %D%/bench-who
 EXTRA_PROGRAMS += $(benches)
 CLEANFILES += $(benches)
-EXTRA_DIST += %D%/daemon.py %D%/daemon.sh %D%/ignore.sh %D%/journal.sh %D%/who.sh %D%/who-count.py \
+EXTRA_DIST += %D%/daemon.py %D%/daemon.sh %D%/ignore.sh %D%/journal.sh %D%/peers.sh %D%/who.sh %D%/who-count.py \
 	%D%/who-storm.c %D%/who-price.sh %D%/who-price.c \
 	%D%/restart.py %D%/restart.sh
 bench_bench_journal_LDADD = $(DAEMON_LIBS)
