@@ -223,12 +223,14 @@ static bool execs_are_seen(const struct attributor *a, const struct proc_snapsho
         return false;
 }
 
-static void make_forms(struct snapshot *s)
+static void make_forms(struct attributor *a, struct snapshot *s)
 {
         struct actor *bare = &s->forms[FORM_BARE];
 
-        for (size_t i = 0; i < N_FORMS; i++)
+        for (size_t i = 0; i < N_FORMS; i++) {
                 s->forms[i] = s->proc->actor;
+                s->forms[i].id = ++a->counters->actors_made;
+        }
         s->forms[FORM_UNSURE].program_known = false;
         bare->program_known = false;
         bare->comm = bare->exe = NULL;
@@ -244,7 +246,7 @@ static struct snapshot *read_snapshot(struct attributor *a, int dir, int32_t pid
                 free(s);
                 return NULL;
         }
-        make_forms(s);
+        make_forms(a, s);
         a->counters->actors_read++;
         return s;
 }

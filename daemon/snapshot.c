@@ -100,6 +100,7 @@ struct snapshot *snapshot_new(const struct event *e, const struct match_hits *hi
         const char **exes = (const char **)(s + 1);
         s->event = *e;
         s->actor = *e->actor;
+        s->actor.id = 0; /* less may be known of this one */
         s->actor.n_ancestor_exes = actor.n_ancestor_exes;
         s->event.actor = &s->actor;
         s->hits = *hits;

@@ -186,7 +186,7 @@ static uint64_t start_ticks(const struct tracked *t, const struct proc_answer *p
                                                 USEC_PER_SEC;
 }
 
-static struct tracked_actor *build(const struct tracked *t, const struct proc_answer *p)
+static struct tracked_actor *build(struct tracked *t, const struct proc_answer *p)
 {
         const struct proc_image *i = p->image;
         struct tracked_actor *made;
@@ -194,6 +194,7 @@ static struct tracked_actor *build(const struct tracked *t, const struct proc_an
         size_t size;
 
         actor_block_init(&b);
+        b.actor.id = ++t->counters->actors_made;
         b.actor.pid = i->pid;
         b.actor.start_ticks = start_ticks(t, p);
         b.actor.kernel_thread = i->kernel_thread;

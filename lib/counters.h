@@ -36,6 +36,7 @@
         X(paths_failed, "directory paths that could not be found")             \
         X(paths_timed_out, "... because the filesystem hangs")                 \
         X(actors_cached, "processes found in the cache")                       \
+        X(actors_made, "descriptions of processes made")                       \
         X(actors_read, "processes read from /proc")                            \
         X(actors_tracked, "processes that were gone, known from process events") \
         X(actors_by_file, "programs known by the file that was started only")  \

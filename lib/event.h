@@ -34,6 +34,7 @@ struct bytes {
 
 /* Who.  What is not known is 0, NULL or ID_UNKNOWN. */
 struct actor {
+        uint64_t id;            /* two with the same have the same facts, names apart; 0 = none was given */
         int32_t pid;            /* thread-group id, 0 = outside our pid namespace or unknown */
         uint64_t start_ticks;   /* /proc/PID/stat field 22: with pid the identity */
         bool program_known;     /* comm, exe, cmdline are those of the program at the event */

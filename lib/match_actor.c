@@ -3,11 +3,15 @@
 
 #include <errno.h>
 
+#include "hash.h"
 #include "pattern.h"
 
 /* Sets may name sets; a circle of them is refused by the parser, and this is
  * how far an evaluation follows one all the same. */
 #define MAX_NESTING 8
+
+/* The processes of a busy machine times the conditions of its rules that they come across. */
+#define N_DECISIONS 1024u
 
 struct text_test { /* one of these texts */
         const char *const *literals;
@@ -34,6 +38,14 @@ struct actor_test {
         const struct actor_test *const *sets;
         size_t n_sets;
         bool asks_owner; /* of this one, its sets apart */
+        struct actor_tests *owner;
+        uint32_t number; /* of those whose answers are kept; 0 = it depends on more, or costs no more than a look */
+};
+
+struct decision {
+        uint64_t actor; /* its id; 0 = none */
+        uint32_t test;
+        enum actor_truth truth;
 };
 
 struct actor_tests {
@@ -42,6 +54,9 @@ struct actor_tests {
         const struct world *world;
         struct actor_test *sets; /* one for each of rules->actor_sets */
         struct text_test *with_globs;
+        struct decision *decisions; /* N_DECISIONS, NULL before the first is kept */
+        uint32_t n_kept_tests;
+        uint64_t decided;
 };
 
 void actor_tests_free(struct actor_tests *tests)
@@ -52,6 +67,7 @@ void actor_tests_free(struct actor_tests *tests)
                 for (size_t i = 0; i < t->n_globs; i++)
                         pattern_done(&t->globs[i]);
         arena_free(tests->arena);
+        free(tests->decisions);
         free(tests);
 }
 
@@ -237,6 +253,17 @@ int actor_tests_new(const struct rules *rules, const struct world *world, struct
         return 0;
 }
 
+static bool text_given(const struct text_test *t)
+{
+        return t->n_literals + t->n_globs > 0;
+}
+
+static bool is_costly(const struct actor_test *t)
+{
+        return text_given(&t->exe) || text_given(&t->comm) || text_given(&t->unit) || text_given(&t->container) ||
+               text_given(&t->ancestor) || t->n_sets > 0;
+}
+
 int actor_tests_compile(struct actor_tests *tests, const struct actors *actors, const struct actor_test **ret)
 {
         struct actor_test *t;
@@ -252,6 +279,9 @@ int actor_tests_compile(struct actor_tests *tests, const struct actors *actors, 
         r = compile_into(tests, actors, t);
         if (r < 0)
                 return r;
+        t->owner = tests;
+        if (is_costly(t) && !actor_test_asks_owner(t))
+                t->number = ++tests->n_kept_tests;
         *ret = t;
         return 0;
 }
@@ -360,11 +390,6 @@ static enum actor_truth eval_ids(const struct actor_test *t, const struct actor 
         return all;
 }
 
-static bool text_given(const struct text_test *t)
-{
-        return t->n_literals + t->n_globs > 0;
-}
-
 static enum actor_truth eval(const struct actor_test *t, const struct match_facts *f, unsigned depth)
 {
         const struct actor *a = f->actor;
@@ -393,9 +418,40 @@ static enum actor_truth eval(const struct actor_test *t, const struct match_fact
         return all;
 }
 
+/* Where the answer is, or will be, kept; NULL: nowhere. */
+static struct decision *decision_of(const struct actor_test *test, const struct actor *actor)
+{
+        struct actor_tests *owner = test->owner;
+
+        if (test->number == 0 || actor->id == 0)
+                return NULL;
+        if (!owner->decisions)
+                owner->decisions = calloc(N_DECISIONS, sizeof(*owner->decisions));
+        if (!owner->decisions)
+                return NULL;
+        return &owner->decisions[hash_mix(actor->id, test->number) % N_DECISIONS];
+}
+
 enum actor_truth actor_test_eval(const struct actor_test *test, const struct match_facts *facts)
 {
-        return facts->actor ? eval(test, facts, 0) : ACTOR_UNKNOWN;
+        struct decision *kept = facts->actor ? decision_of(test, facts->actor) : NULL;
+
+        if (!facts->actor)
+                return ACTOR_UNKNOWN;
+        if (!kept)
+                return eval(test, facts, 0);
+        if (kept->actor != facts->actor->id || kept->test != test->number) {
+                *kept = (struct decision){
+                        .actor = facts->actor->id, .test = test->number, .truth = eval(test, facts, 0)
+                };
+                test->owner->decided++;
+        }
+        return kept->truth;
+}
+
+uint64_t actor_tests_decided(const struct actor_tests *tests)
+{
+        return tests->decided;
 }
 
 static bool asks_owner(const struct actor_test *t, unsigned depth)

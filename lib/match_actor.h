@@ -26,7 +26,13 @@ DEFINE_CLEANUP(struct actor_tests, actor_tests_free);
 int actor_tests_compile(struct actor_tests *tests, const struct actors *actors,
                         const struct actor_test **ret);
 
-/* facts->actor may be NULL: then nothing is known. */
+/*
+ * facts->actor may be NULL: then nothing is known.  Where globs and ancestors decide and the
+ * actor has an id, the answer is kept for its next events, in the tests that own this one: not
+ * for two threads at once.
+ */
 enum actor_truth actor_test_eval(const struct actor_test *test, const struct match_facts *facts);
+/* How often such an answer was looked up in vain. */
+uint64_t actor_tests_decided(const struct actor_tests *tests) _pure_;
 /* Does the answer depend on who owns the directory ("@owner")? */
 bool actor_test_asks_owner(const struct actor_test *test);

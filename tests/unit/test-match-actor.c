@@ -233,11 +233,59 @@ static void test_edges(void **state)
         assert_int_equal(actor_test_eval(t, &of_init), ACTOR_NO); /* has no ancestors, for certain */
 }
 
+/* The same process under the same rules is decided once; the answer is that of an actor without an id. */
+static void test_answers_are_kept(void **state)
+{
+        struct fixture *f = *state;
+        struct actors by_exe = { .exe = LIST("/usr/bin/*") }, by_ancestor = { .ancestor = LIST("/usr/bin/dpkg") };
+        struct actors by_user = { .user = LIST("alice") }, by_owner = { .actor = LIST("trusted") };
+        const struct actor_test *exe, *ancestor, *user, *owner;
+        struct actor known[ELEMENTSOF(actors_of_tests)];
+        const uint64_t before = actor_tests_decided(f->tests);
+
+        assert_int_equal(actor_tests_compile(f->tests, &by_exe, &exe), 0);
+        assert_int_equal(actor_tests_compile(f->tests, &by_ancestor, &ancestor), 0);
+        assert_int_equal(actor_tests_compile(f->tests, &by_user, &user), 0);
+        assert_int_equal(actor_tests_compile(f->tests, &by_owner, &owner), 0);
+        for (unsigned round = 0; round < 1000; round++)
+                for (size_t i = 0; i < ELEMENTSOF(known); i++) {
+                        struct match_facts with = facts_of(&known[i]), without = facts_of(actors_of_tests[i]);
+
+                        known[i] = *actors_of_tests[i];
+                        known[i].id = i + 1;
+                        assert_int_equal(actor_test_eval(exe, &with), actor_test_eval(exe, &without));
+                        assert_int_equal(actor_test_eval(ancestor, &with), actor_test_eval(ancestor, &without));
+                        (void)actor_test_eval(user, &with);  /* quicker than a look */
+                        (void)actor_test_eval(owner, &with); /* depends on more than the process */
+                }
+        assert_int_equal(actor_tests_decided(f->tests) - before, 2 * ELEMENTSOF(known));
+}
+
+/* More processes than answers are kept of push each other out, and get no other's answer. */
+static void test_kept_answers_are_not_mixed_up(void **state)
+{
+        struct fixture *f = *state;
+        struct actors by_exe = { .exe = LIST("/usr/bin/*") };
+        const struct actor_test *t;
+
+        assert_int_equal(actor_tests_compile(f->tests, &by_exe, &t), 0);
+        for (unsigned round = 0; round < 3; round++)
+                for (uint64_t id = 1; id <= 5000; id++) {
+                        struct actor actor = *actors_of_tests[id % ELEMENTSOF(actors_of_tests)];
+                        struct match_facts with = facts_of(&actor);
+                        enum actor_truth expected = actor_test_eval(t, &with);
+
+                        actor.id = id;
+                        assert_int_equal(actor_test_eval(t, &with), expected);
+                }
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_truth), cmocka_unit_test(test_owner), cmocka_unit_test(test_asks_owner),
-                cmocka_unit_test(test_edges),
+                cmocka_unit_test(test_edges), cmocka_unit_test(test_answers_are_kept),
+                cmocka_unit_test(test_kept_answers_are_not_mixed_up),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
