@@ -328,7 +328,7 @@ def test_facility_and_unit_log(fawatchd, machine, w):
 
 def test_mask_options_hides_values(fawatchd, machine, w):
     fawatchd.start(WATCH, settings='mask_options = [ "--password" ];\n')
-    machine.sh(["python3", "-B", "-c", "import time; open('/t/w/f', 'w').close(); time.sleep(0.5)",
+    machine.sh(["python3", "-B", "-c", "import time; open('/t/w/f', 'w').close(); time.sleep(2)",
                 "--password=geheim", "--password", "secret", "--user", "u"])
     record = [r for r in fawatchd.records() if r["path"] == "/t/w/f"][0]
     assert "geheim" not in str(record.fields) and "secret" not in str(record.fields)

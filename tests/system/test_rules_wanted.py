@@ -190,7 +190,7 @@ def test_07_log_files(wanted, machine):
     assert "delete" in of(records, "/var/log/app/b")[1]
     assert not any("journal" in r["path"] for r in records)
     machine.sh("echo x > /var/log/app/d")
-    records = act("python3 -B -c \"import os, time; os.rename('/var/log/app/d', '/var/log/app/d.1'); time.sleep(0.5)\"",
+    records = act("python3 -B -c \"import os, time; os.rename('/var/log/app/d', '/var/log/app/d.1'); time.sleep(2)\"",
                   as_unit(machine, "logrotate.service"))
     assert of(records, "/var/log/app/d")[0] == set()
 
@@ -210,7 +210,7 @@ def test_09_home_directories(wanted, machine):
     machine.sh("mkdir -p /home/games/.config/autostart /home/games/.ssh; chown -R games:games /home/games")
     act = wanted("09-home-directories.conf")
     own = "import os, time; os.setgid(60); os.setuid(5); open('/home/games/.bashrc', 'w').close(); " \
-          "open('/home/games/.ssh/config', 'w').close(); time.sleep(0.5)"
+          "open('/home/games/.ssh/config', 'w').close(); time.sleep(2)"
     records = act(f"python3 -B -c \"{own}\"")
     assert records == [], "the owner may"
     records = act("echo evil >> /home/games/.bashrc; echo x > /home/games/.config/autostart/x.desktop; "
@@ -257,7 +257,7 @@ def test_12_package_runs(wanted, machine):
     assert "usr" in of(records, "/usr/by-hand")[0]
     # a child of dpkg that lives long enough to be read
     machine.write("/run/pre-invoke", "#!/bin/bash\ntouch /usr/by-package\n"
-                  "python3 -B -c \"open('/usr/by-package2', 'w').close(); import time; time.sleep(0.5)\"\n", mode=0o755)
+                  "python3 -B -c \"open('/usr/by-package2', 'w').close(); import time; time.sleep(2)\"\n", mode=0o755)
     records = act("dpkg --pre-invoke=/run/pre-invoke --configure -a")
     assert of(records, "/usr/by-package2")[0] == {"usr-by-pkg"}
     assert {r["PRIORITY"] for r in records if r["path"] == "/usr/by-package2"} == {"6"}
