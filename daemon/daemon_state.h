@@ -2,7 +2,8 @@
 #pragma once
 /*
  * What the daemon owns.  Shared by the few files that are the daemon:
- * daemon.c (start, loop, stop), loader.c (reloads), control_json.c (answers).
+ * daemon.c (start, stop), loop.c (event sources), daemon_groups.c (groups made anew), loader.c
+ * (reloads), answers.c and control_json.c (what is asked).
  */
 
 #include "build.h"
@@ -67,7 +68,7 @@ struct daemon {
         bool stuck;                    /* a filesystem hangs, and that was said */
         char stuck_where[256];
         uint64_t queue_looked_usec;    /* monotonic */
-        struct loop *loop;             /* daemon.c's own: event sources */
+        struct loop *loop;             /* loop.c's own: event sources */
 };
 
 uint64_t daemon_realtime_usec(void);

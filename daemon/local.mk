@@ -11,6 +11,7 @@ daemon_libdaemon_a_CFLAGS = $(AM_CFLAGS) $(LIBSYSTEMD_CFLAGS) $(LIBMOUNT_CFLAGS)
 daemon_libdaemon_a_SOURCES = \
 	%D%/actor_block.c %D%/actor_block.h \
 	%D%/adopt.c \
+	%D%/answers.c %D%/answers.h \
 	%D%/attribute.c %D%/attribute.h \
 	%D%/build.c %D%/build.h \
 	%D%/check.c %D%/check.h \
@@ -26,6 +27,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/control_methods.c \
 	%D%/coverage.c %D%/coverage.h \
 	%D%/daemon.c %D%/daemon.h \
+	%D%/daemon_groups.c %D%/daemon_groups.h \
 	%D%/daemon_state.h \
 	%D%/dirmarks.c %D%/dirmarks.h \
 	%D%/dirmarks_change.c \
@@ -52,6 +54,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/keep.c %D%/keep.h \
 	%D%/lane.c %D%/lane.h \
 	%D%/log.c %D%/log.h \
+	%D%/loop.c %D%/loop.h \
 	%D%/mark_path.c %D%/mark_path.h \
 	%D%/marks.c %D%/marks.h %D%/marks_internal.h \
 	%D%/marks_verify.c \

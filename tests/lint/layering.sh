@@ -46,7 +46,7 @@ only pcre2 "$(includes 'pcre2\.h')" lib/pattern.c
 only libgcrypt "$(includes 'gcrypt\.h')" lib/generation.c
 only libmount "$(includes '(libmount/)?libmount\.h')" daemon/mounts.c
 # One file owns the loop; the bus connections of followers attach to that loop.
-only sd-event "$(includes 'systemd/sd-event\.h')" daemon/daemon.c daemon/control.c
+only sd-event "$(includes 'systemd/sd-event\.h')" daemon/loop.c daemon/control.c
 # The control protocol: its two ends.
 only sd-bus "$(includes 'systemd/sd-bus\.h')" daemon/control.c daemon/control_methods.c \
     daemon/control_filter.c daemon/control_internal.h ctl/client.c
