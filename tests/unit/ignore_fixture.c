@@ -22,6 +22,7 @@
 #define IMAGES "/media"
 #define SPOOL_BYTES (1024u * 1024u)
 
+static const char *why_not; /* the namespace was not entered */
 static struct spool *spool; /* of the street, to look into at each record */
 static struct spool_window seen[SPOOL_WINDOWS];
 static bool went_back;
@@ -117,7 +118,7 @@ const char *ignore_lines(void)
 
 /* ---- the namespace ---- */
 
-const char *ignore_enter(void)
+static const char *enter(void)
 {
         if (geteuid() != 0)
                 return "needs root";
@@ -129,6 +130,16 @@ const char *ignore_enter(void)
         if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
                 return "no mount namespace of its own";
         return NULL;
+}
+
+void ignore_enter(void)
+{
+        why_not = enter();
+}
+
+const char *ignore_why_not(void)
+{
+        return why_not;
 }
 
 static void run(const char *command)

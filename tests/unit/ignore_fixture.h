@@ -24,8 +24,18 @@ struct ignore_street {
         int left_fd;
 };
 
-/* Enters the namespace; a sentence on why not, or NULL. */
-const char *ignore_enter(void);
+/* Enters the namespace, or remembers why not. */
+void ignore_enter(void);
+/* A sentence on that, or NULL. */
+const char *ignore_why_not(void);
+/* At the head of a test (cmocka.h is included by the test). */
+#define NEEDS_KERNEL()                                                                                       \
+        do {                                                                                                 \
+                if (ignore_why_not()) {                                                                      \
+                        print_message("# %s\n", ignore_why_not());                                           \
+                        skip();                                                                              \
+                }                                                                                            \
+        } while (0)
 /* An empty filesystem at IGNORE_ROOT: "tmpfs", "ext4" on a file in another tmpfs, or "overlay" over two directories
  * of one. */
 void ignore_mount(const char *fstype);

@@ -21,8 +21,6 @@
 #define RUNS 40
 #define STEPS 150
 
-static const char *skip_reason;
-
 /* ---- predicted and seen ---- */
 
 struct machine {
@@ -291,10 +289,7 @@ static void test_explained_is_what_happens(void **state)
         unsigned runs = runs_text ? (unsigned)strtoul(runs_text, NULL, 0) : seed_text ? 1 : RUNS;
         struct machine m = {};
 
-        if (skip_reason) {
-                print_message("# %s\n", skip_reason);
-                skip();
-        }
+        NEEDS_KERNEL();
         for (unsigned i = 0; i < runs; i++)
                 once(&m, i % 4 == 3 ? "ext4" : "tmpfs", seed + i);
         for (unsigned bit = 0; bit < EV_N_NAMES; bit++)
@@ -309,7 +304,7 @@ static void test_explained_is_what_happens(void **state)
 
 static int clean_up(void **state)
 {
-        if (!skip_reason)
+        if (!ignore_why_not())
                 ignore_unmount();
         return 0;
 }
@@ -319,6 +314,6 @@ int main(void)
         const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(test_explained_is_what_happens, clean_up) };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
-        skip_reason = ignore_enter();
+        ignore_enter();
         return cmocka_run_group_tests_name("explain-kernel", tests, NULL, NULL);
 }

@@ -17,11 +17,9 @@
 #include "ignore_fixture.h"
 #include "strbuf.h"
 
-static const char *skip_reason;
-
 static int setup(void **state)
 {
-        if (skip_reason)
+        if (ignore_why_not())
                 return 0;
         ignore_mount(*state ? *state : "tmpfs");
         return 0;
@@ -29,19 +27,11 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-        if (!skip_reason)
+        if (!ignore_why_not())
                 ignore_unmount();
         ignore_clear();
         return 0;
 }
-
-#define NEEDS_KERNEL()                                                                                       \
-        do {                                                                                                 \
-                if (skip_reason) {                                                                           \
-                        print_message("# %s\n", skip_reason);                                                \
-                        skip();                                                                              \
-                }                                                                                            \
-        } while (0)
 
 /* ---- churn in ignored places ---- */
 
@@ -760,6 +750,6 @@ int main(void)
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
-        skip_reason = ignore_enter();
+        ignore_enter();
         return cmocka_run_group_tests_name("ignores", tests, NULL, NULL);
 }
