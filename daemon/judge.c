@@ -101,11 +101,16 @@ static bool locate(struct pipeline *p, const struct fan_handle *dir, const struc
         uint32_t fs = resolver_fs(p->params.resolver, dir->fsid);
 
         strbuf_reset(path);
-        if (fs == WORLD_NONE || judge_dir_path(p, dir, at, path) < 0)
+        if (fs == WORLD_NONE)
                 return false;
-        if (!is_own_name(name))
+        int r = judge_dir_path(p, dir, at, path);
+        if (r == 0 && !is_own_name(name))
                 add_name(path, 0, name);
-        if (strbuf_failed(path))
+        if (r == 0 && strbuf_failed(path))
+                r = -ENOMEM;
+        if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
+                p->short_of = -r;
+        if (r < 0)
                 return false;
         *ret = (struct match_path){ .fs = fs, .path = path->data, .len = path->len };
         return true;
@@ -552,6 +557,8 @@ static void count_unwanted(struct pipeline *p, const struct sight *s)
                 c->events_exec++;
         else if (s->query.path.path || s->query.old_path.path || s->query.alias.path)
                 c->events_filtered++;
+        else if (p->short_of != 0) /* its directory may be there: what it was is not known */
+                settle_not_looked_at(p, p->short_of);
         else if (s->has_name)
                 c->events_unresolved++;
         else
@@ -585,6 +592,7 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
         }
         if (is_unread(p, e))
                 return;
+        p->short_of = 0;
         look(p, &s);
         replaced_judged(p, &s);
         if (matcher_match(p->generation->matcher, &s.query, NULL, &p->hits) < 0) {

@@ -107,7 +107,9 @@ struct pipeline {
         struct {
                 uint64_t told, from_usec;
                 bool untold;
+                bool descriptors; /* they were short, or they as well */
         } no_memory;
+        int short_of; /* errno, while an event is judged: why a path of it could not be asked for */
         uint64_t last_read_boottime_usec;
         uint64_t last_read_usec;       /* realtime of the window before */
         uint64_t rounds, watched_rounds; /* each dispatch and each event; at the last pipeline_moves() */
@@ -189,6 +191,8 @@ void settle_overflow(struct pipeline *p);
 void settle_tell_unread(struct pipeline *p);
 /* One gap record for what was lost since the last one for lack of memory. */
 void settle_tell_no_memory(struct pipeline *p);
+/* Counts an event that could not be looked at; error: ENOMEM, EMFILE or ENFILE.  Told after the window. */
+void settle_not_looked_at(struct pipeline *p, int error);
 /* An ignore of until = "modified" ends with this event. */
 void settle_spend(struct pipeline *p, const struct match_hits *hits);
 /* A new generation: what was spent stays spent where the ignore is the same. */

@@ -339,6 +339,12 @@ static uint64_t before_any_step(const struct pipeline *p)
         return MIN_OF(p->last_read_usec, now > passed ? now - passed : 0);
 }
 
+void settle_not_looked_at(struct pipeline *p, int error)
+{
+        p->params.counters->events_no_memory++;
+        p->no_memory.descriptors |= error != ENOMEM;
+}
+
 /* As long as there is no memory for this either, it is tried again after each window. */
 void settle_tell_no_memory(struct pipeline *p)
 {
@@ -351,6 +357,7 @@ void settle_tell_no_memory(struct pipeline *p)
                 return;
         if (!p->no_memory.untold)
                 p->no_memory.from_usec = p->oldest_usec;
+        const char *reason = p->no_memory.descriptors ? "file descriptors were short" : "memory was short";
         list_watched(p, &where);
         (void)snprintf(number, sizeof(number), "%" PRIu64, count);
         if (p->no_memory.from_usec > 0)
@@ -358,7 +365,7 @@ void settle_tell_no_memory(struct pipeline *p)
         (void)snprintf(until, sizeof(until), "%" PRIu64, now);
         const char *const fields[] = {
                 "FAWATCH_GAP", "memory",
-                "FAWATCH_REASON", "memory was short",
+                "FAWATCH_REASON", reason,
                 "FAWATCH_MOUNTPOINT", strbuf_failed(&where) ? "" : strbuf_str(&where),
                 "FAWATCH_COUNT", number,
                 "FAWATCH_FROM_USEC", from,
@@ -366,9 +373,10 @@ void settle_tell_no_memory(struct pipeline *p)
                 NULL,
         };
         p->no_memory.untold = reporter_note(p->params.reporter, RECORD_GAP, 3, fields,
-                                            "%" PRIu64 " events were lost: memory was short", count) < 0;
+                                            "%" PRIu64 " events were lost: %s", count, reason) < 0;
         if (p->no_memory.untold)
                 return;
+        p->no_memory.descriptors = false;
         p->no_memory.told = total;
         if (p->params.lost)
                 p->params.lost(p->params.userdata, p->no_memory.from_usec);

@@ -22,7 +22,7 @@
         X(events_coalesced, "merged into another record")                      \
         X(events_limited, "over a rule's limit, counted in a shed record")     \
         X(events_bad, "records that could not be decoded")                     \
-        X(events_no_memory, "dropped because memory was short")                \
+        X(events_no_memory, "dropped because memory or descriptors were short") \
         X(events_recorded, "events that became a record")                      \
         X(events_unread,   "shed before they were looked at: the kernel's queue was too long") \
         X(events_recovered, "changes found by a scan after a gap")             \

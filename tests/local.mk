@@ -127,7 +127,7 @@ tests_unit_test_proc_facts_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_recover_SOURCES = %D%/unit/test-recover.c $(street_fixture)
 tests_unit_test_recover_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_pipeline_SOURCES = %D%/unit/test-pipeline.c $(street_fixture)
-tests_unit_test_pipeline_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=reallocarray
+tests_unit_test_pipeline_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=reallocarray -Wl,--wrap=open_by_handle_at
 tests_unit_test_pipeline_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_ignores_SOURCES = %D%/unit/test-ignores.c $(ignore_fixture)
 tests_unit_test_explain_kernel_SOURCES = \

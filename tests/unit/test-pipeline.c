@@ -435,6 +435,64 @@ static void no_memory_is_a_gap_with_a_number(void **state)
         street_close(&s);
 }
 
+/* ---- without descriptors ---- */
+
+static int open_error;
+
+/* -Wl,--wrap: ENFILE is the whole machine's, and is not to be had otherwise. */
+int __real_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags);
+int __wrap_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags);
+int __wrap_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags)
+{
+        if (open_error == 0)
+                return __real_open_by_handle_at(mount_fd, handle, flags);
+        errno = open_error;
+        return -1;
+}
+
+static void make_files_below(int n)
+{
+        char path[32];
+
+        for (int i = 0; i < n; i++) {
+                (void)snprintf(path, sizeof(path), "/mnt/d/e/%d", i);
+                street_write(path, "");
+        }
+}
+
+static void no_descriptor_is_a_gap_with_a_number(void **state)
+{
+        static const int errors[] = { ENFILE, EMFILE, ENOMEM };
+        struct street s;
+
+        for (size_t i = 0; i < ELEMENTSOF(errors); i++) {
+                street_fresh_root();
+                assert_int_equal(mkdir("/mnt/d", 0755), 0);
+                assert_int_equal(mkdir("/mnt/d/e", 0755), 0); /* whose path is not known yet */
+                street_open(&s, "watch: { d: { path = \"/mnt/d\"; events = \"create\"; }; };", true, 0, 0);
+                street_run(&s);
+                BY_CHILD(make_files_below(7));
+                open_error = errors[i];
+                street_run(&s);
+                open_error = 0;
+                assert_int_equal(street_n_records, 0);
+                assert_int_equal(s.counters.events_unresolved, 0);
+                assert_int_equal(s.counters.events_no_memory, 7);
+                assert_int_equal(street_n_notes, 1);
+                assert_non_null(strstr(street_last_note, errors[i] == ENOMEM ?
+                                       "FAWATCH_GAP=memory FAWATCH_REASON=memory was short " :
+                                       "FAWATCH_GAP=memory FAWATCH_REASON=file descriptors were short "));
+                assert_non_null(strstr(street_last_note, "FAWATCH_COUNT=7 "));
+                assert_int_equal(s.losses, 1);
+
+                BY_CHILD(street_write("/mnt/d/e/b", ""));
+                street_run(&s);
+                assert_string_equal(street_lines(), "create /mnt/d/e/b\n");
+                assert_int_equal(street_n_notes, 1);
+                street_close(&s);
+        }
+}
+
 /* ---- windows ---- */
 
 static void small_windows_lose_nothing(void **state)
@@ -569,6 +627,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test_setup(overflow_is_one_gap, setup),
                 cmocka_unit_test_setup(the_street_stands, setup),
                 cmocka_unit_test_setup(no_memory_is_a_gap_with_a_number, setup),
+                cmocka_unit_test_setup(no_descriptor_is_a_gap_with_a_number, setup),
                 cmocka_unit_test_setup(small_windows_lose_nothing, setup),
                 cmocka_unit_test_setup(descriptors_are_closed, setup),
                 cmocka_unit_test_setup(freed_with_a_window_in_it, setup),
