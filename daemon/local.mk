@@ -42,6 +42,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/found.c \
 	%D%/gaps.c %D%/gaps.h \
 	%D%/guarded.c %D%/guarded.h \
+	%D%/handle_path.c %D%/handle_path.h \
 	%D%/handles.c %D%/handles.h \
 	%D%/heritage.c %D%/heritage.h \
 	%D%/ignores.c \

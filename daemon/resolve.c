@@ -5,17 +5,15 @@
  * end its truth.
  */
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "dirtable.h"
 #include "dirwalk.h"
 #include "fdutil.h"
+#include "handle_path.h"
 #include "lane.h"
 #include "lru.h"
 #include "mount_fds.h"
@@ -26,8 +24,6 @@
 /* mounts of one filesystem that are tried for a handle: more than one is needed only where
  * none shows its root */
 #define MAX_MOUNTS_TRIED 16u
-/* beyond PATH_MAX: as many directories as a path of its double length can have */
-#define MAX_LEVELS_CLIMBED 4096u
 #define HANDLE_KEY_MAX (8u + 4u + 128u)
 
 struct fsid_entry {
@@ -62,7 +58,6 @@ struct resolver {
         bool patient; /* none is too slow for us */
         uint64_t batch;
         struct strbuf scratch;
-        char path[PATH_MAX]; /* what /proc said last */
 };
 
 static void drop_dir(void *userdata, void *value)
@@ -308,198 +303,23 @@ void resolver_end_batch(struct resolver *r)
 
 /* ---- the kernel ---- */
 
-static struct file_handle *fill_handle(const struct fan_handle *h, void *space)
-{
-        struct file_handle *fh = space;
-
-        fh->handle_bytes = MIN_OF(h->len, (uint32_t)MAX_HANDLE_SZ);
-        fh->handle_type = h->type;
-        memcpy(fh->f_handle, h->bytes, fh->handle_bytes);
-        return fh;
-}
-
-#define HANDLE_SPACE(name) _Alignas(struct file_handle) char name[sizeof(struct file_handle) + MAX_HANDLE_SZ]
-
-static int open_handle(int mount_fd, const struct fan_handle *h, int flags)
-{
-        HANDLE_SPACE(space);
-        int fd = open_by_handle_at(mount_fd, fill_handle(h, space), flags | O_PATH | O_CLOEXEC);
-
-        return fd < 0 ? -errno : fd;
-}
-
-/* "/" is what /proc shows for the root of the mount and for everything outside of it. */
-static bool is_root_handle(int mount_fd, const struct fan_handle *h)
-{
-        HANDLE_SPACE(space);
-        struct file_handle *fh = (struct file_handle *)space;
-        int mount_id;
-
-        fh->handle_bytes = MAX_HANDLE_SZ;
-        return name_to_handle_at(mount_fd, "", fh, &mount_id, AT_EMPTY_PATH) == 0 &&
-               fh->handle_type == h->type && fh->handle_bytes == h->len &&
-               memcmp(fh->f_handle, h->bytes, h->len) == 0;
-}
-
-/* The path of an open directory below the mount it was opened through, into r->path; before it
- * /proc shows prefix bytes that lead to the mount. */
-static int read_fd_path(struct resolver *r, int fd, size_t prefix, size_t *ret_len)
-{
-        char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
-        struct stat st;
-
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        /* " (deleted)" at the end of the link proves nothing: it is a name like any other */
-        if (st.st_nlink == 0)
-                return -ESTALE;
-        (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-
-        ssize_t n = readlink(link, r->path, sizeof(r->path));
-        if (n < 0)
-                return -errno;
-        if (n == 0 || (size_t)n >= sizeof(r->path) || r->path[0] != '/')
-                return -ESTALE;
-        if ((size_t)n < prefix || ((size_t)n > prefix && r->path[prefix] != '/'))
-                return -EXDEV; /* "/": not below the mount */
-        if ((size_t)n == prefix)
-                r->path[--prefix] = '/';
-        *ret_len = (size_t)n - prefix;
-        memmove(r->path, r->path + prefix, *ret_len);
-        return 0;
-}
-
-static void add_inside_path(const char *root, const char *rel, size_t len, struct strbuf *out)
-{
-        bool whole = streq(root, "/");
-
-        if (!whole)
-                strbuf_adds(out, root);
-        if (whole || len > 1)
-                strbuf_add(out, rel, len);
-}
-
-/* The name under which the directory child stands in the directory parent. */
-static int name_in_parent(int parent, int child, struct strbuf *ret)
-{
-        struct stat want, st;
-        int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOATIME);
-        DIR *d = fd < 0 ? NULL : fdopendir(fd);
-        int found = -ESTALE;
-
-        if (!d) {
-                found = -errno;
-                (void)close_fd(fd);
-                return found;
-        }
-        if (fstat(child, &want) < 0)
-                found = -errno;
-        for (struct dirent *e; found == -ESTALE && (e = readdir(d));) {
-                /* d_ino of a mount point is what lies below the mount: only stat tells */
-                if (streq(e->d_name, ".") || streq(e->d_name, "..") ||
-                    (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
-                    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ||
-                    st.st_ino != want.st_ino || st.st_dev != want.st_dev)
-                        continue;
-                strbuf_adds(ret, e->d_name);
-                found = strbuf_failed(ret) ? -ENOMEM : 0;
-        }
-        (void)closedir(d);
-        return found;
-}
-
-/*
- * A path of PATH_MAX bytes or more cannot be read from /proc (ENAMETOOLONG): up to the
- * first ancestor whose path can, and back down by the names in between.
- * names: "/last/.../first below the ancestor", components in reverse.
- */
-static int climb(struct resolver *r, int fd, size_t prefix, size_t *ret_len, struct strbuf *names)
-{
-        _cleanup_close_ int own = -1;
-
-        for (size_t level = 0; level < MAX_LEVELS_CLIMBED; level++) {
-                _cleanup_close_ int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-                if (parent < 0)
-                        return -errno;
-                strbuf_addc(names, '/');
-                int e = name_in_parent(parent, fd, names);
-                if (e < 0)
-                        return e;
-                e = read_fd_path(r, parent, prefix, ret_len);
-                if (e != -ENAMETOOLONG)
-                        return e;
-                (void)close_fd(own);
-                fd = own = parent;
-                parent = -1;
-        }
-        return -ENAMETOOLONG;
-}
-
-static int long_path(struct resolver *r, const char *root, int fd, size_t prefix, struct strbuf *out)
-{
-        _cleanup_strbuf_ struct strbuf names = {};
-        size_t len, end;
-        int e = climb(r, fd, prefix, &len, &names);
-
-        if (e < 0)
-                return e;
-        add_inside_path(root, r->path, len, out);
-        end = names.len;
-        for (size_t i = names.len; i-- > 0;)
-                if (names.data[i] == '/') {
-                        strbuf_add(out, names.data + i, end - i);
-                        end = i;
-                }
-        return strbuf_failed(out) ? -ENOMEM : 0;
-}
-
-/* A mount to resolve through: a descriptor of its root, which is at root inside the filesystem. */
-struct way {
-        int fd;
-        size_t prefix;
-        const char *root;
-        int flags; /* for the object */
-};
-
-static int path_below(struct resolver *r, const struct way *way, const struct fan_handle *h, struct strbuf *out)
-{
-        size_t len;
-
-        if (way->fd < 0)
-                return way->fd;
-        _cleanup_close_ int fd = open_handle(way->fd, h, way->flags);
-        if (fd < 0)
-                return fd;
-
-        int e = read_fd_path(r, fd, way->prefix, &len);
-        if (e == -ENAMETOOLONG)
-                return long_path(r, way->root, fd, way->prefix, out);
-        if (e < 0)
-                return e;
-        if (len == 1 && !is_root_handle(way->fd, h))
-                return -EXDEV;
-        add_inside_path(way->root, r->path, len, out);
-        return strbuf_failed(out) ? -ENOMEM : 0;
-}
-
 static int path_through(struct resolver *r, uint32_t index, const struct fan_handle *h, int flags,
                         struct strbuf *out)
 {
-        struct way way = { .root = r->world->mounts[index].root, .flags = flags };
+        struct handle_way way = { .root = r->world->mounts[index].root, .flags = flags };
 
         way.fd = mount_fds_get(r->mounts, index, &way.prefix);
-        return path_below(r, &way, h, out);
+        return handle_path(&way, h, out);
 }
 
 /* Outside of what PID 1 has mounted: somebody else has, or nothing could have changed there. */
 static int path_elsewhere(struct resolver *r, uint32_t fs, const struct fan_handle *h, int flags,
                           struct strbuf *out)
 {
-        struct way way = { .root = "/", .flags = flags };
+        struct handle_way way = { .root = "/", .flags = flags };
 
         way.fd = mount_fds_get_whole(r->mounts, fs, &way.prefix);
-        return path_below(r, &way, h, out);
+        return handle_path(&way, h, out);
 }
 
 /* The canonical mount first; where it shows only a part, or is gone, the others. */
@@ -634,7 +454,7 @@ int resolver_open(struct resolver *r, const struct fan_handle *h, int flags)
                 return -ETIMEDOUT; /* it may hang: lanes ask it, and nobody else */
 
         int mount_fd = any_mount(r, fs, &root);
-        return mount_fd < 0 ? mount_fd : open_handle(mount_fd, h, flags);
+        return mount_fd < 0 ? mount_fd : handle_open(mount_fd, h, flags);
 }
 
 static int stat_fd(int fd, struct object *ret)
