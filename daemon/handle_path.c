@@ -54,16 +54,17 @@ static int read_fd_path(int fd, size_t prefix, char text[static PATH_MAX], size_
         char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
         struct stat st;
 
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        /* " (deleted)" at the end of the link proves nothing: it is a name like any other */
-        if (st.st_nlink == 0)
-                return -ESTALE;
         (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 
         ssize_t n = readlink(link, text, PATH_MAX);
         if (n < 0)
                 return -errno;
+        /* " (deleted)" at the end of the link proves nothing: it is a name like any other.  Of a directory that
+         * still has its name behind the reading the kernel has not put it there. */
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (st.st_nlink == 0)
+                return -ESTALE;
         if (n == 0 || (size_t)n >= PATH_MAX || text[0] != '/')
                 return -ESTALE;
         if ((size_t)n < prefix || ((size_t)n > prefix && text[prefix] != '/'))

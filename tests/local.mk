@@ -121,6 +121,7 @@ tests_unit_test_tracked_SOURCES = %D%/unit/test-tracked.c $(actor_fixture)
 tests_unit_test_tracked_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_attribute_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_resolve_SOURCES = %D%/unit/test-resolve.c $(street_fixture)
+tests_unit_test_resolve_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=readlink
 tests_unit_test_resolve_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_proctable_SOURCES = %D%/unit/test-proctable.c %D%/unit/proctable_fixture.h
 tests_unit_test_proc_facts_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

@@ -368,12 +368,57 @@ static void names_that_nobody_tells_of(void **state)
         leave(&r);
 }
 
+/* -Wl,--wrap: a directory goes at the moment in which its path is asked for. */
+static const char *goes_now;
+
+ssize_t __real_readlink(const char *path, char *text, size_t size);
+ssize_t __wrap_readlink(const char *path, char *text, size_t size);
+ssize_t __wrap_readlink(const char *path, char *text, size_t size)
+{
+        if (goes_now)
+                (void)rmdir(goes_now);
+        return __real_readlink(path, text, size);
+}
+
+static void gone_while_it_is_asked_for(void **state)
+{
+        _cleanup_strbuf_ struct strbuf path = STRBUF_NULL;
+        struct held_handle dir;
+        struct room r;
+
+        assert_int_equal(mkdir("/mnt/going", 0755), 0);
+        take_handle("/mnt/going", &dir);
+        enter(&r, 8);
+        goes_now = "/mnt/going";
+        assert_int_equal(resolver_dir(r.resolver, &dir.h, &path), -ESTALE);
+        goes_now = NULL;
+        assert_int_equal(path.len, 0);
+        leave(&r);
+}
+
+/* A name like any other. */
+static void named_deleted(void **state)
+{
+        _cleanup_strbuf_ struct strbuf path = STRBUF_NULL;
+        struct held_handle dir;
+        struct room r;
+
+        assert_int_equal(mkdir("/mnt/it is (deleted)", 0755), 0);
+        take_handle("/mnt/it is (deleted)", &dir);
+        enter(&r, 8);
+        assert_int_equal(resolver_dir(r.resolver, &dir.h, &path), 0);
+        assert_string_equal(strbuf_str(&path), "/it is (deleted)");
+        leave(&r);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(from_the_kernel_then_from_the_cache, setup),
                 cmocka_unit_test_setup(truth_ends_by_events, setup),
                 cmocka_unit_test_setup(gone_and_unknown, setup),
+                cmocka_unit_test_setup(gone_while_it_is_asked_for, setup),
+                cmocka_unit_test_setup(named_deleted, setup),
                 cmocka_unit_test_setup(nothing_is_held_busy, setup),
                 cmocka_unit_test_setup(parts_of_a_filesystem, setup),
                 cmocka_unit_test_setup(something_mounted_over, setup),
