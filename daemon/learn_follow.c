@@ -333,7 +333,7 @@ void learn_forget_late(struct learn *l)
 static void end_pause(struct learn *l)
 {
         learn_end_correcting(l);
-        if (l->late_lost) /* which name is unknown: nothing is ignored until there are other rules */
+        if (l->late_lost && l->usable) /* which name is unknown: nothing is ignored until there are other rules */
                 memset(l->usable, 0, l->generation->world->n_fs * sizeof(*l->usable));
         for (const struct late_name *late = l->late; late; late = late->next) {
                 const struct fan_handle h = {

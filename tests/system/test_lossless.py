@@ -338,9 +338,13 @@ def test_damaged_spool_is_a_gap_and_no_crash(fawatchd, machine, w, kinds):
         fawatchd.mark()
         old = fawatchd.main_pid()
         machine.python(f"""
-import os, signal
+import os, signal, time
 pid = {old}
 os.kill(pid, signal.SIGSTOP)
+tasks = f'/proc/{{pid}}/task'
+# a thread that has not stopped yet would write over it
+while any(open(f'{{tasks}}/{{t}}/stat').read().rsplit(')', 1)[1].split()[0] != 'T' for t in os.listdir(tasks)):
+    time.sleep(0.001)
 for fd in os.listdir(f'/proc/{{pid}}/fd'):
     if 'fawatchd-spool' in os.readlink(f'/proc/{{pid}}/fd/{{fd}}'):
         with open(f'/proc/{{pid}}/fd/{{fd}}', 'r+b') as f:
