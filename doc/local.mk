@@ -8,4 +8,5 @@ EXTRA_DIST += \
 	%D%/decisions/0004-completeness.md \
 	%D%/decisions/0005-ignored-in-the-kernel.md \
 	%D%/decisions/0006-mounts-and-coverage.md \
+	%D%/decisions/0007-directory-marks.md \
 	%D%/decisions/0008-names-not-objects.md

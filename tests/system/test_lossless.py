@@ -334,7 +334,8 @@ def test_damaged_spool_is_a_gap_and_no_crash(fawatchd, machine, w, kinds):
     """Another version, bytes turned over: a new stream, a gap that says why, and it goes on."""
     fawatchd.restarts_expected = True
     fawatchd.start(RULES)
-    for offset, length, reason in ((8, 1, "another version"), (24, 1, "damaged"), (128, 3000, "damaged")):
+    # the last: both copies of its state, of which one is in force
+    for offset, length, reason in ((8, 1, "another version"), (24, 1, "damaged"), (128, 65536, "damaged")):
         fawatchd.mark()
         old = fawatchd.main_pid()
         machine.python(f"""

@@ -29,32 +29,6 @@ def test_var_is_read_only(fawatchd, machine, w):
         machine.sh("systemctl stop fawatchd; umount /var/lib/fawatchd")
 
 
-def test_state_directory_is_full(fawatchd, machine, w):
-    """What was saved stays whole, each lack is said once, nothing else stops; with room again it is saved again."""
-    saved = "/var/lib/fawatchd/rules.saved"
-    machine.sh("mkdir -p /var/lib/fawatchd && mount -t tmpfs -o size=64k,mode=700 tmpfs /var/lib/fawatchd")
-    try:
-        fawatchd.start(RULES)
-        wait_until(lambda: machine.sh(["test", "-s", saved], check=False).status == 0, "the saved rules")
-        before = machine.read(saved)
-        machine.sh("dd if=/dev/zero of=/var/lib/fawatchd/full bs=4k 2>/dev/null; true")
-        fawatchd.write_rule("more", "watch: { " + "".join(f'x{i}: {{ path = "/t/x{i}"; }}; ' for i in range(200)) + "};\n")
-        fawatchd.reload()
-        wait_until(lambda: said(fawatchd, "could not be saved") and said(fawatchd, "cannot be saved"), "what is wrong")
-        machine.sh("touch /t/w/1; sleep 3; touch /t/w/2")  # the sign of life is tried again each second
-        assert [r["path"] for r in fawatchd.records()] == ["/t/w/1", "/t/w/2"]
-        log = machine.sh("journalctl --sync; journalctl -q --no-pager -u fawatchd -o cat").out
-        assert (log.count("could not be saved"), log.count("cannot be saved")) == (1, 1)
-        assert machine.read(saved) == before
-        machine.sh("rm /var/lib/fawatchd/full; touch /var/lib/fawatchd/now; sleep 0.1")
-        fawatchd.reload()
-        wait_until(lambda: "x199" in machine.read(saved), "the rules in force are saved")
-        wait_until(lambda: machine.sh("test /var/lib/fawatchd/last-life -nt /var/lib/fawatchd/now", check=False).status == 0,
-                   "the sign of life is saved")
-    finally:
-        machine.sh("systemctl stop fawatchd; umount /var/lib/fawatchd")
-
-
 def test_run_is_full(fawatchd, machine, w):
     """No room for the status file: said, and nothing else stops."""
     machine.sh("mkdir -p /run/fawatchd && mount -t tmpfs -o size=64k tmpfs /run/fawatchd")
