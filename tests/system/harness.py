@@ -11,7 +11,7 @@ what they do to files has a pid, a program and a unit that fawatchd can see.
 import itertools
 import json
 import os
-import shlex
+import re
 import subprocess
 import tempfile
 import time
@@ -21,6 +21,9 @@ SOURCE = os.path.dirname(TESTS)
 BOOT = os.path.join(TESTS, "boot-systemd")
 
 SHELL_UNIT = "test-shell.service"
+# what a login would give the commands, and nothing of the tests' own environment
+ENVIRONMENT = {"HOME": "/root", "LANG": "C.UTF-8", "TERM": "dumb", "SHELL": "/bin/bash",
+               "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 ETC_RULES = "/etc/fawatchd/rules.d"
 RUN_RULES = "/run/fawatchd/rules.d"
 VENDOR_RULES = "/usr/lib/fawatchd/rules.d"
@@ -131,6 +134,7 @@ class Machine:
                                        stdout=subprocess.PIPE, start_new_session=True)
         line = self.keeper.stdout.readline()
         assert line.startswith(b"ready "), f"the machine did not boot: {line!r}"
+        _, self.init, self.cgroup = os.fsdecode(line).split()
 
     def install(self):
         """What "make install" installs, by way of a staging folder: the build stays outside, so
@@ -152,17 +156,25 @@ class Machine:
 
     # commands
 
-    def argv(self, command):
+    def _inside(self, command, **options):
+        """Popen()'s arguments.  What "boot-systemd exec" does, without its shell: some 20,000
+        commands are run, and starting programs is what the tests' time goes into."""
         if isinstance(command, str):
             command = ["bash", "-c", command]
-        return [BOOT, "exec", self.name, *command]
+
+        def join():
+            with open(f"{self.cgroup}/system.slice/{SHELL_UNIT}/cgroup.procs", "w", encoding="ascii") as f:
+                f.write("0")
+
+        return {"args": ["nsenter", "-t", self.init, "-m", "-u", "-i", "-n", "-p", "-C", *command],
+                "env": ENVIRONMENT, "preexec_fn": join, **options}
 
     def sh(self, command, check=True, data=None, timeout=120):
         """Runs a shell command (text) or a program (list) inside."""
         if isinstance(data, str):
             data = os.fsencode(data)
-        done = subprocess.run(self.argv(command), input=data, stdin=None if data is not None else subprocess.DEVNULL,
-                              capture_output=True, timeout=timeout, check=False)
+        done = subprocess.run(**self._inside(command), input=data, capture_output=True, timeout=timeout, check=False,
+                              **({} if data is not None else {"stdin": subprocess.DEVNULL}))
         result = Result(done)
         if check:
             assert result.status == 0, f"{command}\n{result}"
@@ -172,7 +184,7 @@ class Machine:
         """Starts a command inside and returns its Popen; killed with the machine at the latest."""
         options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("stdout", subprocess.PIPE)
-        return subprocess.Popen(self.argv(command), **options)
+        return subprocess.Popen(**self._inside(command, **options))
 
     def end_ad_hoc(self, process, signal="TERM"):
         """Ends a "fawatchd --log=stdout" that spawn() started; its exit status."""
@@ -196,9 +208,8 @@ class Machine:
     def write(self, path, text, mode=None):
         if isinstance(text, str):
             text = os.fsencode(text)
-        self.sh(["bash", "-c", 'mkdir -p "${1%/*}"; cat > "$1"', "write", path], data=text)
-        if mode is not None:
-            self.sh(["chmod", f"{mode:o}", path])
+        self.sh(["bash", "-c", '[ -d "${1%/*}" ] || mkdir -p "${1%/*}"; cat > "$1"; [ -z "$2" ] || chmod "$2" "$1"',
+                 "write", path, f"{mode:o}" if mode is not None else ""], data=text)
 
     def read(self, path):
         return self.sh(["cat", path]).out
@@ -225,19 +236,23 @@ class Machine:
         self.sh(["rm", image])
 
     def unmount_all(self, below):
-        self.sh(f"""
-            for pass in 1 2 3; do
-                awk -v below={shlex.quote(below)} '$5 == below || index($5, below "/") == 1 {{ print $5 }}' \\
-                    /proc/self/mountinfo | tac | while read -r where; do umount -l "$(printf '%b' "$where")"; done
-            done""")
+        for _ in range(3):  # what was mounted over is seen when the upper one is gone
+            with open(f"/proc/{self.init}/mountinfo", encoding="utf-8", errors="surrogateescape") as f:
+                points = [line.split()[4] for line in f]
+            mine = [p for p in points if p == below or p.startswith(below + "/")]
+            if not mine:
+                break
+            decoded = [re.sub(rb"\\([0-7]{3})", lambda m: bytes([int(m[1], 8)]), os.fsencode(p)) for p in mine]
+            self.sh(["bash", "-c", 'for where; do umount -l "$where"; done', "umount",
+                     *map(os.fsdecode, reversed(decoded))], check=False)
 
     # the journal
 
     def cursor(self):
         """A place in the journal: now."""
         mark = f"FAWATCH_TEST_PLACE={self.name}-{next(self._numbers)}"
-        self.sh(["logger", "--journald"], data=f"MESSAGE=place of a test\n{mark}\n")
-        text = self.sh(f"journalctl --sync; journalctl -q -n 1 --show-cursor -o cat {mark}").out
+        text = self.sh(f"logger --journald; journalctl --sync; journalctl -q -n 1 --show-cursor -o cat {mark}",
+                       data=f"MESSAGE=place of a test\n{mark}\n").out
         return text.rsplit("-- cursor: ", 1)[1].strip(), mark
 
     def journal(self, since=None, *matches, sync=True, fields=None):

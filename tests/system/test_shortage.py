@@ -5,7 +5,7 @@ import itertools
 import json
 
 from harness import wait_until
-from test_lossless import wait_active
+from test_lossless import next_second, wait_active
 
 PATIENCE = 60
 RULES = 'watch: { r: { path = "/t/w"; events = "create"; coalesce = "0"; }; };\n'
@@ -27,6 +27,91 @@ def test_var_is_read_only(fawatchd, machine, w):
         assert {"/t/w/1", "/t/w/2"} <= {r["path"] for r in fawatchd.records()}
     finally:
         machine.sh("systemctl stop fawatchd; umount /var/lib/fawatchd")
+
+
+def test_state_directory_is_full(fawatchd, machine, w):
+    """No room for the rules in force, nor for the sign of life: each said, the saved ones stay whole, the
+    watch goes on, also over a restart, and when there is room again both are saved."""
+    state = "/var/lib/fawatchd"
+
+    def saved(name):
+        return machine.read(f"{state}/{name}")
+    machine.sh(f"mkdir -p {state} && mount -t tmpfs -o size=64k,mode=700 tmpfs {state}")
+    try:
+        fawatchd.start(RULES, settings='heartbeat = "1s";\n')
+        wait_until(lambda: "other" not in saved("rules.saved") and saved("last-life"), "both are saved")
+        machine.sh(f"dd if=/dev/zero of={state}/full bs=4k 2>/dev/null; true")
+        wait_until(lambda: said(fawatchd, "sign of life cannot be saved"), "what is wrong with the sign of life")
+        life = saved("last-life")
+        fawatchd.rules(RULES.replace("r:", "other:"))
+        wait_until(lambda: said(fawatchd, "rules in force could not be saved for the next start: No space left"),
+                   "what is wrong with the rules")
+        assert "other" not in saved("rules.saved") and "/t/w" in saved("rules.saved")
+        machine.sh("touch /t/w/1")
+        fawatchd.restart()
+        machine.sh("touch /t/w/2")
+        assert {r["path"]: r["rule"] for r in fawatchd.records()} == {"/t/w/1": "other", "/t/w/2": "other"}
+        assert saved("last-life") == life
+        machine.sh(f"rm {state}/full")
+        wait_until(lambda: saved("last-life") != life, "the sign of life again")
+        fawatchd.reload()
+        wait_until(lambda: "other" in saved("rules.saved"), "the rules again")
+    finally:
+        machine.sh(f"systemctl stop fawatchd; umount {state}")
+
+
+# a disk that fails: an ext4 on a sparse image that finds no room
+DYING = """
+mkdir -p /run/dying && mount -t tmpfs -o size=48M tmpfs /run/dying
+truncate -s 256M /run/dying/image && mkfs.ext4 -q -F /run/dying/image
+mount -o loop /run/dying/image /var/log/journal
+mkdir /var/log/journal/$(cat /etc/machine-id)
+systemctl restart systemd-journald; journalctl --flush
+"""
+DEAD = """
+import os
+try:
+    while True:
+        with open("/var/log/journal/x", "ab") as f:
+            f.write(bytes(1 << 20))
+            f.flush()
+            os.fsync(f.fileno())
+except OSError as e:
+    print(e)
+"""
+
+REPLACED = """
+umount -l /var/log/journal /run/dying 2>/dev/null
+systemctl restart systemd-journald; journalctl --flush
+"""
+
+
+def test_disk_dies_under_the_journal(fawatchd, machine, w):
+    """What journald took and could not write is missing, and verify says so; the rest is as before."""
+    machine.sh(DYING)
+    try:
+        fawatchd.start(RULES)
+        machine.sh("touch /t/w/before{1..20}")
+        fawatchd.settle()
+        assert fawatchd.ctl("verify", check=False).status == 0
+        machine.sh("dd if=/dev/zero of=/run/dying/full bs=64k 2>/dev/null; true")
+        assert machine.python(DEAD).out
+        machine.sh("touch /t/w/while{1..8000}")
+        log = wait_until(lambda: (status := fawatchd.ctl_json("status"))["counters"]["events_recorded"] >= 8021 and
+                         status["log"]["waiting"] == 0 and status, "all is sent", PATIENCE)
+        lost = fawatchd.ctl_status("verify")
+        assert not lost["complete"] and lost["missing"] > 0 and lost["records"] + lost["missing"] == log["seq"], lost
+        machine.sh(REPLACED)
+        since = next_second(machine)
+        fawatchd.begin = machine.cursor()
+        machine.sh("touch /t/w/after{1..20}")
+        after = fawatchd.records(kinds="all", barrier=True)
+        assert {f"/t/w/after{i}" for i in range(1, 21)} <= {r.get("path") for r in after}
+        numbers = [int(r["seq"]) for r in after]
+        assert numbers == list(range(log["seq"] + 1, log["seq"] + 1 + len(after)))
+        assert fawatchd.ctl_status("verify", "--since", since)["missing"] == 0
+    finally:
+        machine.sh(REPLACED)
 
 
 def test_run_is_full(fawatchd, machine, w):
