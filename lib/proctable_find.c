@@ -171,8 +171,11 @@ static struct life *find_life(const struct proctable *t, int32_t pid, uint64_t l
 {
         struct life *found = NULL, *l = life_newest(t, pid);
 
-        if (alive) /* one that exited waits for its parent, unless a later one was not told */
-                return l && l->exited && t->lost_ns >= l->exit_ns ? NULL : l;
+        if (alive) { /* one that exited waits for its parent, unless a later one was not told */
+                bool reaped = l && (l->begin_ns > hi_ns || (l->exited && t->lost_ns >= l->exit_ns));
+
+                return reaped ? NULL : l;
+        }
         for (; l; l = l->next) {
                 if (l->pid != pid || l->begin_ns > hi_ns || (l->exited && l->exit_ns < lo_ns))
                         continue;

@@ -65,6 +65,9 @@ static void recycled_pid(void **state)
         struct proc_answer a;
         assert_true(proctable_find(t, &q, &a));
         assert_string_equal(a.image->exe, SHELL);
+        /* reaped since it was asked, and the pid given to another: that one began too late */
+        const struct proc_question late = { .pid = 2, .lo_ns = 15, .hi_ns = 39, .ordered = true, .alive = true };
+        assert_false(proctable_find(t, &late, &a));
 }
 
 /* The exit of the first is told after the fork of the second. */
