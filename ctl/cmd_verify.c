@@ -97,7 +97,7 @@ static int add_record(struct verify *v, struct journal *j, struct question *q)
         case RECORD_GAP:
                 r.gap = journal_field(j, "FAWATCH_GAP");
                 r.reason = journal_field(j, "FAWATCH_REASON");
-                r.where = journal_field(j, "FAWATCH_MOUNTPOINT");
+                r.where = journal_values(j, "FAWATCH_MOUNTPOINT");
                 r.from_usec = journal_number(j, "FAWATCH_FROM_USEC");
                 r.until_usec = journal_number(j, "FAWATCH_UNTIL_USEC");
                 r.last_stream = journal_field(j, "FAWATCH_LAST_STREAM");

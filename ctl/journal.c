@@ -176,6 +176,21 @@ uint64_t journal_monotonic(struct journal *j, char ret_boot[static 33])
         return r < 0 ? 0 : usec;
 }
 
+/* Room in v for a text of len bytes and its end. */
+static bool make_room(struct value *v, size_t len)
+{
+        char *text;
+
+        if (v->cap > len)
+                return true;
+        text = realloc(v->text, len + 1);
+        if (!text)
+                return false;
+        v->text = text;
+        v->cap = len + 1;
+        return true;
+}
+
 const char *journal_field(struct journal *j, const char *name)
 {
         struct value *v = value_of(j, name);
@@ -185,16 +200,32 @@ const char *journal_field(struct journal *j, const char *name)
         if (!v || sd_journal_get_data(j->j, name, &data, &len) < 0 || len < skip)
                 return "";
         len -= skip;
-        if (v->cap <= len) {
-                char *text = realloc(v->text, len + 1);
-
-                if (!text)
-                        return "";
-                v->text = text;
-                v->cap = len + 1;
-        }
+        if (!make_room(v, len))
+                return "";
         memcpy(v->text, (const char *)data + skip, len);
         v->text[len] = '\0';
+        return v->text;
+}
+
+const char *journal_values(struct journal *j, const char *name)
+{
+        struct value *v = value_of(j, name);
+        const void *data;
+        size_t len, skip = strlen(name) + 1, n = 0;
+
+        if (!v || !make_room(v, 0))
+                return "";
+        SD_JOURNAL_FOREACH_DATA (j->j, data, len) {
+                if (len < skip || memcmp(data, name, skip - 1) != 0 || ((const char *)data)[skip - 1] != '=')
+                        continue;
+                if (!make_room(v, n + 1 + len - skip))
+                        break;
+                if (n > 0)
+                        v->text[n++] = ' ';
+                memcpy(v->text + n, (const char *)data + skip, len - skip);
+                n += len - skip;
+        }
+        v->text[n] = '\0';
         return v->text;
 }
 

@@ -30,6 +30,8 @@ uint64_t journal_realtime(struct journal *j);
 /* The same by CLOCK_MONOTONIC of its boot, whose 32 hex digits go to ret_boot. */
 uint64_t journal_monotonic(struct journal *j, char ret_boot[static 33]);
 const char *journal_field(struct journal *j, const char *name);
+/* All values of it, spaces between, as the journal has them; the same text as journal_field()'s. */
+const char *journal_values(struct journal *j, const char *name);
 uint64_t journal_number(struct journal *j, const char *name);
 /* All of it that fawatchd wrote, as in record.h.  Returns 0 or -errno. */
 int journal_record(struct journal *j, struct strbuf *record);

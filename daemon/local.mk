@@ -66,6 +66,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/mounts.c %D%/mounts.h \
 	%D%/names.c %D%/names.h \
 	%D%/namespaces.c %D%/namespaces.h \
+	%D%/note_fields.c %D%/note_fields.h \
 	%D%/notes.c %D%/notes.h \
 	%D%/notify.c %D%/notify.h \
 	%D%/options.c %D%/options.h \

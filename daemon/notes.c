@@ -1,86 +1,41 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "log.h"
+#include "note_fields.h"
 #include "notes.h"
 #include "plan_cover.h"
 
-/* A bounded list of NAME, VALUE pairs for reporter_note(); values may be its own texts. */
-#define MAX_NOTE_FIELDS 64
-/* Of them for what changed: the counts tell of the rest. */
+/* Of a note's fields, for what changed: the counts tell of the rest. */
 #define MAX_LISTED_CHANGES 24
-struct fields {
-        const char *v[2 * MAX_NOTE_FIELDS + 1];
-        size_t n;
-        char *own[MAX_NOTE_FIELDS];
-        size_t n_own;
-};
 
-static void fields_done(struct fields *f)
-{
-        for (size_t i = 0; i < f->n_own; i++)
-                free(f->own[i]);
-}
-
-static void add(struct fields *f, const char *name, const char *value)
-{
-        if (!value || f->n + 2 > 2 * MAX_NOTE_FIELDS)
-                return;
-        f->v[f->n++] = name;
-        f->v[f->n++] = value;
-        f->v[f->n] = NULL;
-}
-
-/* Takes text over. */
-static void add_own(struct fields *f, const char *name, char *text)
-{
-        if (!text || f->n_own == MAX_NOTE_FIELDS) {
-                free(text);
-                return;
-        }
-        f->own[f->n_own++] = text;
-        add(f, name, text);
-}
-
-static _printf_(3, 4) void addf(struct fields *f, const char *name, const char *format, ...)
-{
-        char *text;
-        va_list args;
-        va_start(args, format);
-        int n = vasprintf(&text, format, args);
-        va_end(args);
-        if (n >= 0)
-                add_own(f, name, text);
-}
-
-static void add_asker(struct fields *f, const struct reload_request *by)
+static void add_asker(struct note_fields *f, const struct reload_request *by)
 {
         if (!by)
                 return;
         if (by->peer.pid <= 0) {
-                add(f, "FAWATCH_ASKED_BY", by->peer.comm);
+                note_field(f, "FAWATCH_ASKED_BY", by->peer.comm);
                 return;
         }
-        addf(f, "FAWATCH_ASKED_BY", "%s[%" PRIi32 "]", by->peer.comm, by->peer.pid);
-        addf(f, "FAWATCH_ASKED_BY_UID", "%" PRIu32, by->peer.uid);
+        note_fieldf(f, "FAWATCH_ASKED_BY", "%s[%" PRIi32 "]", by->peer.comm, by->peer.pid);
+        note_fieldf(f, "FAWATCH_ASKED_BY_UID", "%" PRIu32, by->peer.uid);
 }
 
-static void add_coverage(struct fields *f, const struct plan *p)
+static void add_coverage(struct note_fields *f, const struct plan *p)
 {
         size_t counts[N_COVERAGE_STATES];
         plan_cover_counts(p, counts);
-        addf(f, "FAWATCH_COVERAGE", "covered=%zu partly=%zu not_covered=%zu skipped=%zu", counts[COVERED],
+        note_fieldf(f, "FAWATCH_COVERAGE", "covered=%zu partly=%zu not_covered=%zu skipped=%zu", counts[COVERED],
              counts[PARTLY_COVERED], counts[NOT_COVERED], counts[SKIPPED]);
 }
 
 void notes_started(struct daemon *d)
 {
-        _cleanup_(fields_done) struct fields f = {};
-        add(&f, "FAWATCH_VERSION", PACKAGE_VERSION);
-        add(&f, "FAWATCH_RULES_SHA256", d->generation->sha256);
-        addf(&f, "FAWATCH_HEARTBEAT_USEC", "%" PRIu64, d->generation->settings->heartbeat_usec);
+        _cleanup_(note_fields_done) struct note_fields f = {};
+        note_field(&f, "FAWATCH_VERSION", PACKAGE_VERSION);
+        note_field(&f, "FAWATCH_RULES_SHA256", d->generation->sha256);
+        note_fieldf(&f, "FAWATCH_HEARTBEAT_USEC", "%" PRIu64, d->generation->settings->heartbeat_usec);
         add_coverage(&f, d->generation->plan);
         reporter_note(d->street.reporter, RECORD_STARTED, LOG_INFO, f.v,
                       "fawatchd %s watches: %zu rules, %zu marks (rules: %s)", PACKAGE_VERSION,
@@ -95,39 +50,39 @@ void notes_stopping(struct daemon *d)
                       "fawatchd stops: unless this is a restart, what happens from now on is not watched");
 }
 
-static void add_warnings(struct fields *f, const struct diag *diag, const struct plan *plan)
+static void add_warnings(struct note_fields *f, const struct diag *diag, const struct plan *plan)
 {
         for (size_t i = 0; i < diag->n_entries && f->n_own < 40; i++)
                 if (diag->entries[i].severity != DIAG_NOTE)
-                        add_own(f, "FAWATCH_WARNING", diag_format(&diag->entries[i]));
+                        note_fields_own(f, "FAWATCH_WARNING", diag_format(&diag->entries[i]));
         for (size_t i = 0; i < plan->prices.n && f->n_own < 48; i++)
-                add(f, "FAWATCH_WARNING", plan->prices.v[i]);
+                note_field(f, "FAWATCH_WARNING", plan->prices.v[i]);
 }
 
 /* "+ watch etc", one a field: what an auditor wants to know of a change. */
-static void add_changes(struct fields *f, const struct rules_diff *changes)
+static void add_changes(struct note_fields *f, const struct rules_diff *changes)
 {
         const char *p = changes->text ? strbuf_str(changes->text) : "";
 
         while (*p && f->n_own < MAX_LISTED_CHANGES) {
                 size_t len = strcspn(p, "\n"), indent = strspn(p, " ");
 
-                add_own(f, "FAWATCH_RULES_CHANGE", strndup(p + indent, len - indent));
+                note_fields_own(f, "FAWATCH_RULES_CHANGE", strndup(p + indent, len - indent));
                 p += len + (p[len] == '\n');
         }
 }
 
 void notes_loaded(struct daemon *d, const struct rules_diff *changes, const struct reload_request *by)
 {
-        _cleanup_(fields_done) struct fields f = {};
+        _cleanup_(note_fields_done) struct note_fields f = {};
         const struct generation *g = d->generation;
 
-        add(&f, "FAWATCH_RULES_SHA256", g->sha256);
-        add(&f, "FAWATCH_RULES_FROM", rules_from_name(d->texts->from));
-        addf(&f, "FAWATCH_HEARTBEAT_USEC", "%" PRIu64, g->settings->heartbeat_usec);
-        addf(&f, "FAWATCH_RULES_ADDED", "%zu", changes->added);
-        addf(&f, "FAWATCH_RULES_REMOVED", "%zu", changes->removed);
-        addf(&f, "FAWATCH_RULES_CHANGED", "%zu", changes->changed);
+        note_field(&f, "FAWATCH_RULES_SHA256", g->sha256);
+        note_field(&f, "FAWATCH_RULES_FROM", rules_from_name(d->texts->from));
+        note_fieldf(&f, "FAWATCH_HEARTBEAT_USEC", "%" PRIu64, g->settings->heartbeat_usec);
+        note_fieldf(&f, "FAWATCH_RULES_ADDED", "%zu", changes->added);
+        note_fieldf(&f, "FAWATCH_RULES_REMOVED", "%zu", changes->removed);
+        note_fieldf(&f, "FAWATCH_RULES_CHANGED", "%zu", changes->changed);
         add_asker(&f, by);
         add_changes(&f, changes);
         add_coverage(&f, g->plan);
@@ -148,17 +103,17 @@ static const struct diag_entry *first_error(const struct diag *diag)
 
 void notes_refused(struct daemon *d, const struct diag *diag, const struct reload_request *by)
 {
-        _cleanup_(fields_done) struct fields f = {};
+        _cleanup_(note_fields_done) struct note_fields f = {};
         const struct diag_entry *first = first_error(diag);
         _cleanup_free_ char *text = first ? diag_format(first) : NULL;
 
         if (first && first->file)
-                add(&f, "CONFIG_FILE", first->file);
+                note_field(&f, "CONFIG_FILE", first->file);
         if (first && first->line > 0)
-                addf(&f, "CONFIG_LINE", "%u", first->line);
+                note_fieldf(&f, "CONFIG_LINE", "%u", first->line);
         for (size_t i = 0; i < diag->n_entries && f.n_own < 40; i++)
                 if (diag->entries[i].severity == DIAG_ERROR)
-                        add_own(&f, "FAWATCH_ERROR", diag_format(&diag->entries[i]));
+                        note_fields_own(&f, "FAWATCH_ERROR", diag_format(&diag->entries[i]));
         add_asker(&f, by);
         size_t more = diag->n_errors > 1 ? diag->n_errors - 1 : 0;
         char and_more[48] = "";
@@ -171,22 +126,22 @@ void notes_refused(struct daemon *d, const struct diag *diag, const struct reloa
 
 void notes_alive(struct daemon *d)
 {
-        _cleanup_(fields_done) struct fields f = {};
+        _cleanup_(note_fields_done) struct note_fields f = {};
         const struct counters *c = &d->street.counters;
         size_t n, n_counters;
 
-        addf(&f, "FAWATCH_HEARTBEAT_USEC", "%" PRIu64, d->generation->settings->heartbeat_usec);
-        addf(&f, "FAWATCH_LAST_SEQ", "%" PRIu64, reporter_seq(d->street.reporter));
+        note_fieldf(&f, "FAWATCH_HEARTBEAT_USEC", "%" PRIu64, d->generation->settings->heartbeat_usec);
+        note_fieldf(&f, "FAWATCH_LAST_SEQ", "%" PRIu64, reporter_seq(d->street.reporter));
         const struct counter_info *table = counters_table(&n_counters);
         _cleanup_strbuf_ struct strbuf totals = STRBUF_NULL;
         for (size_t i = 0; i < n_counters; i++)
                 strbuf_addf(&totals, "%s%s=%" PRIu64, i > 0 ? " " : "", table[i].name,
                             counter_value(c, &table[i]));
-        add(&f, "FAWATCH_COUNTERS", strbuf_str(&totals));
+        note_field(&f, "FAWATCH_COUNTERS", strbuf_str(&totals));
         const struct rule_counters *rules = reporter_rule_counters(d->street.reporter, &n);
         for (size_t i = 0; i < n && f.n_own < 56; i++)
                 if (rules[i].recorded + rules[i].limited + rules[i].shed > 0)
-                        addf(&f, "FAWATCH_RULE_COUNTERS",
+                        note_fieldf(&f, "FAWATCH_RULE_COUNTERS",
                              "%s recorded=%" PRIu64 " limited=%" PRIu64 " shed=%" PRIu64, rules[i].rule,
                              rules[i].recorded, rules[i].limited, rules[i].shed);
         add_coverage(&f, d->generation->plan);
@@ -195,36 +150,21 @@ void notes_alive(struct daemon *d)
                       reporter_seq(d->street.reporter), c->records_shed, d->generation->number);
 }
 
-/* The mount points of all that is watched at least in part. */
-static void list_watched(const struct generation *g, struct strbuf *out)
-{
-        for (size_t i = 0; i < g->plan->n_coverage; i++) {
-                const struct coverage *c = &g->plan->coverage[i];
-                uint32_t mount = g->world->fs[c->fs].canonical_mount;
-
-                if ((c->state != COVERED && c->state != PARTLY_COVERED) || mount == WORLD_NONE)
-                        continue;
-                strbuf_adds(out, out->len > 0 ? " " : "");
-                strbuf_adds(out, g->world->mounts[mount].mountpoint);
-        }
-}
-
 void notes_gap(struct daemon *d, const struct gap_note *gap)
 {
-        _cleanup_(fields_done) struct fields f = {};
+        _cleanup_(note_fields_done) struct note_fields f = {};
         _cleanup_strbuf_ struct strbuf where = STRBUF_NULL;
 
-        list_watched(d->generation, &where);
-        add(&f, "FAWATCH_GAP", gap->kind);
-        add(&f, "FAWATCH_REASON", gap->reason);
-        add(&f, "FAWATCH_MOUNTPOINT", strbuf_str(&where));
+        note_field(&f, "FAWATCH_GAP", gap->kind);
+        note_field(&f, "FAWATCH_REASON", gap->reason);
+        note_fields_watched(&f, d->generation, &where);
         if (gap->from_usec > 0)
-                addf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, gap->from_usec);
+                note_fieldf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, gap->from_usec);
         if (gap->until_usec > 0)
-                addf(&f, "FAWATCH_UNTIL_USEC", "%" PRIu64, gap->until_usec);
+                note_fieldf(&f, "FAWATCH_UNTIL_USEC", "%" PRIu64, gap->until_usec);
         if (gap->last_stream) {
-                add(&f, "FAWATCH_LAST_STREAM", gap->last_stream);
-                addf(&f, "FAWATCH_LAST_SEQ", "%" PRIu64, gap->last_seq);
+                note_field(&f, "FAWATCH_LAST_STREAM", gap->last_stream);
+                note_fieldf(&f, "FAWATCH_LAST_SEQ", "%" PRIu64, gap->last_seq);
         }
         reporter_note(d->street.reporter, RECORD_GAP, LOG_WARNING, f.v,
                       "what happened is not known: %s (%s)", gap->reason,
@@ -233,10 +173,10 @@ void notes_gap(struct daemon *d, const struct gap_note *gap)
 
 void notes_recovered(struct daemon *d, const struct recovery_summary *s)
 {
-        _cleanup_(fields_done) struct fields f = {};
+        _cleanup_(note_fields_done) struct note_fields f = {};
 
-        add(&f, "FAWATCH_REASON", "recovery after a gap");
-        addf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, s->from_usec);
+        note_field(&f, "FAWATCH_REASON", "recovery after a gap");
+        note_fieldf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, s->from_usec);
         reporter_note(d->street.reporter, RECORD_COVERAGE, LOG_NOTICE, f.v,
                       "looked for what happened in the gap: %" PRIu64 " names, %" PRIu64 " changed since%s%s",
                       s->looked_at, s->found, s->failed > 0 ? "; some directories could not be read" : "",

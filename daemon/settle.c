@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "hash.h"
+#include "note_fields.h"
 #include "pipeline_internal.h"
 
 /* a window of long paths needs more now and then: that much is not kept for it */
@@ -314,22 +315,6 @@ void settle_weaken(struct pipeline *p, bool exec_seen)
 
 /* ---- loss ---- */
 
-/* The mount points of the filesystems that the main group watches. */
-static void list_watched(const struct pipeline *p, struct strbuf *out)
-{
-        const struct markset *wanted = &p->generation->plan->wanted;
-
-        for (size_t i = 0; i < wanted->n; i++) {
-                const struct mark *m = &wanted->marks[i];
-
-                if (group_key_compare(&m->group, &p->key) != 0 || !m->where)
-                        continue;
-                if (out->len > 0)
-                        strbuf_addc(out, ' ');
-                strbuf_adds(out, m->where);
-        }
-}
-
 /* When the last window before was read, by the clock of now: files that were changed after
  * the clock was set back have earlier times. */
 static uint64_t before_any_step(const struct pipeline *p)
@@ -350,29 +335,25 @@ void settle_tell_no_memory(struct pipeline *p)
 {
         uint64_t total = p->params.counters->events_no_memory, count = total - p->no_memory.told;
         uint64_t now = p->params.realtime_usec();
+        _cleanup_note_fields_ struct note_fields f = NOTE_FIELDS_NULL;
         _cleanup_strbuf_ struct strbuf where = STRBUF_NULL;
-        char number[24], from[24] = "", until[24];
+        char number[24], from[24], until[24]; /* no memory is asked for where none may be */
 
         if (count == 0)
                 return;
         if (!p->no_memory.untold)
                 p->no_memory.from_usec = p->oldest_usec;
         const char *reason = p->no_memory.descriptors ? "file descriptors were short" : "memory was short";
-        list_watched(p, &where);
+        note_field(&f, "FAWATCH_GAP", "memory");
+        note_field(&f, "FAWATCH_REASON", reason);
+        note_fields_watched(&f, p->generation, &where);
         (void)snprintf(number, sizeof(number), "%" PRIu64, count);
-        if (p->no_memory.from_usec > 0)
-                (void)snprintf(from, sizeof(from), "%" PRIu64, p->no_memory.from_usec);
+        (void)snprintf(from, sizeof(from), "%" PRIu64, p->no_memory.from_usec);
         (void)snprintf(until, sizeof(until), "%" PRIu64, now);
-        const char *const fields[] = {
-                "FAWATCH_GAP", "memory",
-                "FAWATCH_REASON", reason,
-                "FAWATCH_MOUNTPOINT", strbuf_failed(&where) ? "" : strbuf_str(&where),
-                "FAWATCH_COUNT", number,
-                "FAWATCH_FROM_USEC", from,
-                "FAWATCH_UNTIL_USEC", until,
-                NULL,
-        };
-        p->no_memory.untold = reporter_note(p->params.reporter, RECORD_GAP, 3, fields,
+        note_field(&f, "FAWATCH_COUNT", number);
+        note_field(&f, "FAWATCH_FROM_USEC", p->no_memory.from_usec > 0 ? from : NULL);
+        note_field(&f, "FAWATCH_UNTIL_USEC", until);
+        p->no_memory.untold = reporter_note(p->params.reporter, RECORD_GAP, 3, f.v,
                                             "%" PRIu64 " events were lost: %s", count, reason) < 0;
         if (p->no_memory.untold)
                 return;
@@ -422,7 +403,7 @@ void settle_tell_unread(struct pipeline *p)
 void settle_overflow(struct pipeline *p)
 {
         _cleanup_strbuf_ struct strbuf where = STRBUF_NULL;
-        char from[24], until[24];
+        _cleanup_note_fields_ struct note_fields f = NOTE_FIELDS_NULL;
 
         settle_weaken(p, true);
         settle_all(p);
@@ -437,19 +418,13 @@ void settle_overflow(struct pipeline *p)
         if (p->params.world_changed)
                 p->params.world_changed(p->params.userdata);
 
-        list_watched(p, &where);
         uint64_t from_usec = before_any_step(p);
-        (void)snprintf(from, sizeof(from), "%" PRIu64, from_usec);
-        (void)snprintf(until, sizeof(until), "%" PRIu64, p->current->read_usec);
-        const char *const fields[] = {
-                "FAWATCH_GAP", "overflow",
-                "FAWATCH_REASON", "the kernel's queue was full",
-                "FAWATCH_MOUNTPOINT", strbuf_str(&where),
-                "FAWATCH_FROM_USEC", from,
-                "FAWATCH_UNTIL_USEC", until,
-                NULL,
-        };
-        reporter_note(p->params.reporter, RECORD_GAP, 3, fields,
+        note_field(&f, "FAWATCH_GAP", "overflow");
+        note_field(&f, "FAWATCH_REASON", "the kernel's queue was full");
+        note_fields_watched(&f, p->generation, &where);
+        note_fieldf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, from_usec);
+        note_fieldf(&f, "FAWATCH_UNTIL_USEC", "%" PRIu64, p->current->read_usec);
+        reporter_note(p->params.reporter, RECORD_GAP, 3, f.v,
                       "events were lost: the kernel's queue was full; how many and which is not known (%s)",
                       where.len > 0 ? strbuf_str(&where) : "no filesystem");
         if (p->params.lost)
