@@ -237,16 +237,10 @@ dist-hook:
 	find '$(distdir)/tests' -depth \( -name __pycache__ -o -name .deps -o -name .pytest_cache \) \
 		-exec rm -rf {} +
 
-# Two machines side by side, each with half of the tests.
+# Two machines side by side.
 check-system: all
-	rm -f tests/system-*.log; status=0; pids=; \
-	for shard in 1 2; do \
-		FAWATCHD_BUILD='$(abs_top_builddir)' $(PYTEST) -p no:cacheprovider -q -rsx --tb=short \
-			--show-capture=no --shard=$$shard/2 --trs=tests/system-$$shard.trs $(PYTEST_FLAGS) \
-			$(top_srcdir)/tests/system >tests/system-$$shard.log 2>&1 & pids="$$pids $$!"; \
-	done; \
-	for pid in $$pids; do wait $$pid || status=1; done; \
-	cat tests/system-*.log; exit $$status
+	FAWATCHD_BUILD='$(abs_top_builddir)' $(PYTEST) -n 2 -p no:cacheprovider -q -rsx --tb=short --show-capture=no \
+		--durations=20 --trs=tests/system.trs $(PYTEST_FLAGS) $(top_srcdir)/tests/system
 
 check-valgrind: $(core_unit_tests)
 	$(AM_TESTS_ENVIRONMENT) $(BASH_PATH) $(srcdir)/%D%/valgrind.sh $(core_unit_tests)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """One booted machine for all tests, one clean service for each.
 
-FAWATCHD_BUILD names the build folder (default: ./build).  Run as root:
-    FAWATCHD_BUILD=/path/to/build pytest-3 tests/system
+FAWATCHD_BUILD names the build folder (default: ./build).  Run as root, with a machine or
+with several at a time, each of which takes the next test when it is done (pytest-xdist):
+    FAWATCHD_BUILD=/path/to/build pytest-3 [-n 2] tests/system
 """
 
 import os
@@ -13,22 +14,17 @@ from harness import BARRIER_RULE, ETC_RULES, FILESYSTEMS, SOURCE, Fawatchd, Mach
 
 
 def pytest_addoption(parser):
-    parser.addoption("--shard", help="I/N: every N-th test, beginning with the I-th (from 1)")
     parser.addoption("--trs", help="write results in automake's format to this file")
 
 
 def pytest_configure(config):
     path = config.getoption("--trs")
+    if hasattr(config, "workerinput"):
+        path = None  # its results are told to the one that started it
     if path:
         with open(path, "w", encoding="utf-8"):
             pass  # what an earlier run said does not count
-
-
-def pytest_collection_modifyitems(config, items):
-    shard = config.getoption("--shard")
-    if shard:
-        index, count = map(int, shard.split("/"))
-        items[:] = items[index - 1::count]
+    pytest_runtest_logreport.path = path
 
 
 def outcome(report):
@@ -49,13 +45,6 @@ def pytest_runtest_logreport(report):
         word, _, reason = result.partition(" ")
         with open(path, "a", encoding="utf-8") as trs:
             trs.write(f":test-result: {word} {report.nodeid} {reason}\n")
-
-
-pytest_runtest_logreport.path = None
-
-
-def pytest_sessionstart(session):
-    pytest_runtest_logreport.path = session.config.getoption("--trs")
 
 
 @pytest.fixture(scope="session")
