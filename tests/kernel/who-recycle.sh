@@ -4,16 +4,17 @@
 # the whole machine, so only for a guest that is thrown away (tests/run-kernel):
 # it must be told THROW_AWAY=1.  Speaks TAP.
 #
-# who-recycle.sh FAWATCHD WHO-STORM: the latter is bench/who-storm.c, linked statically.
+# who-recycle.sh [FAWATCHD]
 set -u
 . "$(dirname "$0")/../tap.sh"
 [ "${THROW_AWAY:-}" = 1 ] || skip_all 'changes kernel.pid_max: only where THROW_AWAY=1'
 [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] || skip_all 'not in the initial pid namespace'
-fawatchd=$1 storm=$2
+fawatchd=${1:-$builddir/fawatchd}
 dir=$(mktemp -d /run/who-recycle.XXXXXX)
 mount -t tmpfs -o mode=755 who "$dir"
 mkdir "$dir/bin"
-for program in who-storm one-of two-of three-of; do cp "$storm" "$dir/bin/$program"; done
+"${CC:-gcc}" -O2 -static -o "$dir/bin/who-storm" "$srcdir/bench/who-storm.c"
+for program in one-of two-of three-of; do cp "$dir/bin/who-storm" "$dir/bin/$program"; done
 cat >"$dir/rules.conf" <<R
 watch: { storm: { path = "$dir/f"; coalesce = "0"; limit = "0"; }; };
 R
