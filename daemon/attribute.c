@@ -531,20 +531,14 @@ void attributor_weaken(struct attributed *who, bool exec_seen)
 
 /* ---- what the queue tells ---- */
 
-bool attributor_exec(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged)
+void attributor_exec(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged)
 {
         struct process *p = lru_get(a->processes, &pid, sizeof(pid));
 
         if (p)
                 p->exec_since = true;
-        return a->tracked && tracked_exec(a->tracked, pid, file, merged);
-}
-
-void attributor_exec_file(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged,
-                          const char *path)
-{
         if (a->tracked)
-                tracked_exec_file(a->tracked, pid, file, merged, path);
+                tracked_exec(a->tracked, pid, file, merged);
 }
 
 void attributor_exec_ahead(struct attributor *a, int32_t pid)

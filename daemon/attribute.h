@@ -73,11 +73,7 @@ void attributor_weaken(struct attributed *who, bool exec_seen);
 /* An open_exec of pid was judged at this place of the queue: what is cached of its
  * program ends here.  merged: with another event of the file, so that its own place may
  * be later. */
-bool attributor_exec(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged);
-/* Where attributor_exec() gave true, the program was gone before it could be read: the
- * path of its file names it all the same. */
-void attributor_exec_file(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged,
-                          const char *path);
+void attributor_exec(struct attributor *a, int32_t pid, const struct fan_handle *file, bool merged);
 /* An open_exec of pid was read that is not judged yet: a program of it that is not
  * certain so far never will be. */
 void attributor_exec_ahead(struct attributor *a, int32_t pid);

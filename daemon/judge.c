@@ -300,22 +300,10 @@ static void learn_directory(struct pipeline *p, const struct sight *s)
         }
 }
 
-/* looked: its path is known already, if it can be. */
-static void learn_exec(struct pipeline *p, struct sight *s, bool looked)
+static void learn_exec(struct pipeline *p, const struct fan_event *e)
 {
-        const struct fan_event *e = s->e;
-        const struct match_path *path = &s->query.path;
-        bool merged = e->mask != FAN_OPEN_EXEC, hidden;
-
-        if (p->key.kind != GROUP_MAIN || !attributor_exec(p->params.attributor, e->pid, &e->object, merged))
-                return;
-        if (!looked)
-                look(p, s);
-        strbuf_reset(&p->canonical);
-        if (path->path &&
-            world_canonical_path(p->generation->world, path->fs, path->path, path->len, &p->canonical, &hidden) == 0 &&
-            !hidden)
-                attributor_exec_file(p->params.attributor, e->pid, &e->object, merged, strbuf_str(&p->canonical));
+        if (p->key.kind == GROUP_MAIN)
+                attributor_exec(p->params.attributor, e->pid, &e->object, e->mask != FAN_OPEN_EXEC);
 }
 
 static void learn(struct pipeline *p, struct sight *s)
@@ -346,7 +334,7 @@ static void learn(struct pipeline *p, struct sight *s)
         if (s->e->mask & FAN_ONDIR)
                 learn_directory(p, s);
         if (s->e->mask & FAN_OPEN_EXEC)
-                learn_exec(p, s, true);
+                learn_exec(p, s->e);
 }
 
 /* ---- hold what may be wanted ---- */
@@ -587,7 +575,7 @@ void judge_event(struct pipeline *p, const struct fan_event *e, size_t at)
         }
         if (!p->exec_wanted && (e->mask & FAN_OPEN_EXEC) && vocab_from_fan(e->mask) == EV_OPEN_EXEC) {
                 c->events_exec++;
-                learn_exec(p, &s, false);
+                learn_exec(p, e);
                 return;
         }
         if (is_unread(p, e))

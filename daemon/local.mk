@@ -35,7 +35,6 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/dirmarks_walk.c \
 	%D%/dirs_follow.c \
 	%D%/dirwalk.c %D%/dirwalk.h \
-	%D%/exec_file.c %D%/exec_file.h \
 	%D%/explain_path.c %D%/explain_path.h \
 	%D%/fan_group.c %D%/fan_group.h \
 	%D%/fdutil.h \

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "actor_block.h"
-#include "exec_file.h"
 #include "lru.h"
 #include "names.h"
 #include "proc_facts.h"
@@ -332,27 +331,12 @@ static uint64_t handle_id(const struct fan_handle *file)
         return proctable_handle_id(file->type, file->bytes, file->len);
 }
 
-bool tracked_exec(struct tracked *t, int32_t pid, const struct fan_handle *file, bool merged)
+void tracked_exec(struct tracked *t, int32_t pid, const struct fan_handle *file, bool merged)
 {
         if (!file->bytes)
-                return false;
-
-        struct proctable *table = proc_events_lock(t->events);
-        bool wanted = proctable_queue_exec(table, pid, handle_id(file), merged, t->lo_ns);
-        proc_events_release(t->events);
-        return wanted;
-}
-
-void tracked_exec_file(struct tracked *t, int32_t pid, const struct fan_handle *file, bool merged,
-                       const char *path)
-{
-        uint64_t dev;
-
-        if (!exec_file_is_program(path, file, &dev))
                 return;
-        proctable_queue_exec_file(proc_events_lock(t->events), pid, handle_id(file), merged, path, dev);
+        proctable_queue_exec(proc_events_lock(t->events), pid, handle_id(file), merged, t->lo_ns);
         proc_events_release(t->events);
-        t->counters->actors_by_file++;
 }
 
 void tracked_queue_lost(struct tracked *t)

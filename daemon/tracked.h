@@ -20,9 +20,7 @@ void tracked_end_batch(struct tracked *t);
 
 /* False when the table does not say whose event it is. */
 bool tracked_find(struct tracked *t, const struct attribution_query *q, bool alive, struct attributed *ret);
-/* As attributor_exec() and attributor_exec_file(). */
-bool tracked_exec(struct tracked *t, int32_t pid, const struct fan_handle *file, bool merged);
-void tracked_exec_file(struct tracked *t, int32_t pid, const struct fan_handle *file, bool merged,
-                       const char *path);
+/* As attributor_exec(). */
+void tracked_exec(struct tracked *t, int32_t pid, const struct fan_handle *file, bool merged);
 /* Events were lost from the queue. */
 void tracked_queue_lost(struct tracked *t);

@@ -39,7 +39,6 @@
         X(actors_made, "descriptions of processes made")                       \
         X(actors_read, "processes read from /proc")                            \
         X(actors_tracked, "processes that were gone, known from process events") \
-        X(actors_by_file, "programs known by the file that was started only")  \
         X(actors_gone, "processes gone before they could be read")             \
         X(marks_failed, "fanotify_mark calls that failed")                     \
         X(ignores_learned, "ignore marks placed when a first unwanted event came") \

@@ -123,12 +123,9 @@ void proctable_refresh(struct proctable *t, int32_t pid, const struct proc_facts
 /* Two files of one filesystem differ in it; never 0. */
 uint64_t proctable_handle_id(int type, const void *handle, size_t len);
 /* An open_exec of pid stands here.  merged: with an earlier event of the same file, so
- * that its own place may be later.  lo_ns: the queue was seen empty then.  True when it
- * starts a program of which nothing could be read: its file would be welcome. */
-bool proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged, uint64_t lo_ns);
-/* What was asked for: the program's own file, not a script. */
-void proctable_queue_exec_file(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged,
-                               const char *exe, uint64_t exe_dev);
+ * that its own place may be later.  lo_ns: the queue was seen empty then.  Of a program
+ * that could not be read it gives no name: an exec that fails has raised one, too. */
+void proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged, uint64_t lo_ns);
 /* Events were lost, and open_execs may have been among them. */
 void proctable_queue_lost(struct proctable *t, uint64_t now);
 /* All that the kernel told before ns is in the table. */

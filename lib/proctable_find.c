@@ -186,19 +186,7 @@ static struct life *find_life(const struct proctable *t, int32_t pid, uint64_t l
         return found;
 }
 
-/* A program that was gone before it could be read: the first open_exec behind the program
- * before is that of its file, if the one after it is known by its own. */
-static struct proc_image *unread_program(const struct life *l)
-{
-        struct proc_image *i = after(l, l->passed), *next;
-
-        if (!i || !i->executed || i->known || i->exe_handle != 0 || l->pending[0].handle_id != 0)
-                return NULL;
-        next = after(l, i);
-        return !next || next->exe_handle != 0 ? i : NULL;
-}
-
-bool proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged, uint64_t lo_ns)
+void proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged, uint64_t lo_ns)
 {
         struct life *l = find_life(t, pid, lo_ns, UINT64_MAX, false);
 
@@ -207,42 +195,20 @@ bool proctable_queue_exec(struct proctable *t, int32_t pid, uint64_t handle_id, 
                 for (l = life_newest(t, pid); l; l = l->next)
                         if (l->pid == pid)
                                 l->unordered_ns = MAX_OF(l->unordered_ns, t->caught_up_ns + EXEC_LATE_NS);
-                return false;
+                return;
         }
         pass_by_time(l, lo_ns);
 
         struct proc_image *i = started_by(t, l, handle_id);
         if (i) {
                 pass(l, i, merged);
-                return false;
+                return;
         }
-        bool unread = unread_program(l);
         /* the exec is not told yet, or it is of the loader, of a script, or failed */
         memmove(l->pending + 1, l->pending, sizeof(l->pending) - sizeof(l->pending[0]));
         l->pending[0].handle_id = handle_id;
         l->pending[0].merged = merged;
         l->pending_ns = t->caught_up_ns;
-        return unread;
-}
-
-void proctable_queue_exec_file(struct proctable *t, int32_t pid, uint64_t handle_id, bool merged,
-                               const char *exe, uint64_t exe_dev)
-{
-        struct life *l = life_newest(t, pid);
-        struct proc_image *i;
-
-        /* still what it was when it was asked for? */
-        if (!l || l->pending[0].handle_id != handle_id || l->pending[1].handle_id != 0)
-                return;
-        l->pending[0].handle_id = 0;
-        i = unread_program(l);
-        l->pending[0].handle_id = handle_id;
-        if (!i)
-                return;
-        image_set_exe(t, i, exe);
-        i->exe_handle = handle_id;
-        i->exe_dev = exe_dev;
-        pass(l, i, merged);
 }
 
 void proctable_queue_lost(struct proctable *t, uint64_t now)

@@ -210,14 +210,6 @@ void image_set_parent(struct proctable *t, struct proc_image *i, struct proc_ima
         i->serial = ++t->serial;
 }
 
-void image_set_exe(struct proctable *t, struct proc_image *i, const char *exe)
-{
-        text_put(t, i->exe);
-        i->exe = text_get(t, exe, strlen(exe));
-        i->known = i->exe;
-        i->serial = ++t->serial;
-}
-
 void image_set_cgroup(struct proctable *t, struct proc_image *i, const char *cgroup)
 {
         const char *text = text_get(t, cgroup, strlen(cgroup));

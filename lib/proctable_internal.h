@@ -69,7 +69,6 @@ void image_unref_chain(struct proctable *t, struct proc_image *i);
 /* Nothing that was read of it can be believed. */
 void image_wipe(struct proctable *t, struct proc_image *i);
 void image_set_parent(struct proctable *t, struct proc_image *i, struct proc_image *parent);
-void image_set_exe(struct proctable *t, struct proc_image *i, const char *exe);
 void image_set_cgroup(struct proctable *t, struct proc_image *i, const char *cgroup);
 void image_set_comm(struct proctable *t, struct proc_image *i, const char *comm);
 

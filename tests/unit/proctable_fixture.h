@@ -65,7 +65,7 @@ static void exec(int32_t pid, const char *exe, uint64_t ns)
 
 static void queue_exec(int32_t pid, const char *exe, uint64_t lo)
 {
-        (void)proctable_queue_exec(t, pid, handle_of(exe), false, lo);
+        proctable_queue_exec(t, pid, handle_of(exe), false, lo);
 }
 
 /* What an event of pid that was queued since lo and read by hi is of: "EXE" with a sign of
