@@ -46,6 +46,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/heritage.c %D%/heritage.h \
 	%D%/ignores.c \
 	%D%/judge.c \
+	%D%/judge_where.c \
 	%D%/learn.c %D%/learn.h \
 	%D%/learn_follow.c \
 	%D%/learn_inherit.c \
@@ -73,6 +74,7 @@ daemon_libdaemon_a_SOURCES = \
 	%D%/pipeline_internal.h \
 	%D%/probe.c %D%/probe.h \
 	%D%/probe_path.c \
+	%D%/proc_connector.c %D%/proc_connector.h \
 	%D%/proc_events.c %D%/proc_events.h \
 	%D%/proc_facts.c %D%/proc_facts.h \
 	%D%/proc_read.c %D%/proc_read.h \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 /*
- * The pipeline in three files: pipeline.c reads windows and keeps their order,
- * judge.c takes one event to the question who did it, settle.c makes its record once
+ * The pipeline: pipeline.c reads windows and keeps their order, judge.c takes one event
+ * to the question who did it (judge_where.c: where it is), settle.c makes its record once
  * that is answered.
  */
 
@@ -10,6 +10,9 @@
 #include "objects.h"
 #include "pipeline.h"
 #include "window.h"
+
+/* events between the two halves of a rename, of other processes */
+#define MAX_RENAME_DISTANCE 16u
 
 /* An event that some rule may want, until the queue behind it was looked at. */
 struct held {
@@ -127,17 +130,27 @@ void pipeline_ask_below(struct pipeline *p, uint64_t fsid, const struct match_pa
 
 /* judge.c: the event at offset at of p->current. */
 void judge_event(struct pipeline *p, const struct fan_event *e, size_t at);
-/* The path inside its filesystem of a directory, also of one that is gone but named in
- * what was read.  at: the event's place.  Appends to out.  As resolver_dir(). */
-int judge_dir_path(struct pipeline *p, const struct fan_handle *dir, size_t at, struct strbuf *out);
-
 /* Who did it, as far as it is known now. */
 void judge_attribute(struct pipeline *p, const struct sight *s, struct attributed *ret);
-
 /* Room for one more in held, counted in by the caller; NULL when memory is short. */
 struct held *judge_new_held(struct pipeline *p);
 /* Keeps a text with held; its offset in texts. */
 size_t judge_keep_text(struct pipeline *p, const char *text, size_t len);
+
+/* judge_where.c: fills in where s is, from s->e at s->at: names, object and s->query.  Paths are in
+ * p->path and p->old_path until the next. */
+void judge_look(struct pipeline *p, struct sight *s);
+/* The event there is the second half of a rename that was looked at as one; asked once. */
+bool judge_is_skipped(struct pipeline *p, size_t at);
+/* Of a directory's own event: the name is none, or ".". */
+bool judge_is_own_name(const struct fan_name *name);
+static inline struct object_handle judge_object_handle(const struct fan_handle *h)
+{
+        return (struct object_handle){ .type = h->type, .len = h->len, .bytes = h->bytes };
+}
+/* The path inside its filesystem of a directory, also of one that is gone but named in
+ * what was read.  at: the event's place.  Appends to out.  As resolver_dir(). */
+int judge_dir_path(struct pipeline *p, const struct fan_handle *dir, size_t at, struct strbuf *out);
 
 /* dirs_follow.c: directories that carry marks come, go and move with the events. */
 void dirs_follow(struct pipeline *p, const struct sight *s);

@@ -3,9 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/cn_proc.h>
-#include <linux/connector.h>
-#include <linux/netlink.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -14,18 +11,15 @@
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fdutil.h"
+#include "proc_connector.h"
 #include "proc_facts.h"
 
 #define MAX_PROCESSES 32000u
 #define BYTES_A_PROCESS 1000u
-/* A burst waits here while we read; a message takes some 800 bytes. */
-#define SOCKET_BYTES (16 * 1024 * 1024)
-#define ANSWER_MSEC 200
 /* so many messages at a time, then who waits for the table has a turn */
 #define BATCH 256u
 #define REALTIME_PRIORITY 10 /* the unit's LimitRTPRIO= */
@@ -40,15 +34,6 @@
 #define DISORDER_NS (USEC_PER_MSEC * NSEC_PER_USEC)
 /* after a loss, the next scan waits so long at least */
 #define SCAN_NS (USEC_PER_SEC * NSEC_PER_USEC)
-
-/* Linux 6.6 takes a mask of the kinds of events to send (struct proc_input). */
-struct listen_masked {
-        uint32_t operation;
-        uint32_t kinds;
-};
-#define WANTED_KINDS                                                                                         \
-        ((uint32_t)PROC_EVENT_FORK | PROC_EVENT_EXEC | PROC_EVENT_UID | PROC_EVENT_GID | PROC_EVENT_SID |    \
-         PROC_EVENT_COMM | (uint32_t)PROC_EVENT_EXIT)
 
 struct proc_events {
         int socket, wake, queue;
@@ -148,33 +133,6 @@ static void take_event(struct proc_events *e, const struct proc_event *p)
         }
 }
 
-union message {
-        struct nlmsghdr header;
-        char bytes[NLMSG_SPACE(sizeof(struct cn_msg) + sizeof(struct proc_event)) + 64];
-};
-
-/* One message of the kernel's; *ret_ours tells whether it is one of the connector's, copied to
- * ret: where it stands it is not aligned.  1, 0 (none waits), -errno. */
-static int receive(struct proc_events *e, struct proc_event *ret, bool *ret_ours)
-{
-        union message m;
-        struct sockaddr_nl from = {};
-        socklen_t from_len = sizeof(from);
-        ssize_t n = recvfrom(e->socket, &m, sizeof(m), MSG_DONTWAIT, (struct sockaddr *)&from, &from_len);
-        const struct cn_msg *cn = NLMSG_DATA(&m.header);
-
-        *ret_ours = false;
-        if (n < 0)
-                return errno == EAGAIN ? 0 : errno == EINTR ? 1 : -errno;
-        if (from.nl_pid != 0 || !NLMSG_OK(&m.header, (size_t)n) || m.header.nlmsg_type != NLMSG_DONE ||
-            m.header.nlmsg_len < NLMSG_LENGTH(sizeof(*cn) + sizeof(*ret)) || cn->id.idx != CN_IDX_PROC ||
-            cn->id.val != CN_VAL_PROC)
-                return 1;
-        memcpy(ret, cn->data, sizeof(*ret));
-        *ret_ours = true;
-        return 1;
-}
-
 static void wake(const struct proc_events *e)
 {
         uint64_t one = 1;
@@ -198,7 +156,7 @@ static bool take_messages(struct proc_events *e, size_t max, uint64_t until_ns)
 
         for (size_t n = 0; n < max; n++) {
                 uint64_t before = monotonic_ns();
-                int r = receive(e, &p, &ours);
+                int r = proc_connector_receive(e->socket, &p, &ours);
 
                 if (r == 0) {
                         proctable_caught_up(e->table, before);
@@ -340,95 +298,6 @@ static void *run(void *userdata)
 
 /* ---- life ---- */
 
-static int send_listen(int fd, const void *data, size_t len)
-{
-        union message m = {};
-        struct cn_msg *cn = NLMSG_DATA(&m.header);
-
-        m.header.nlmsg_len = (uint32_t)NLMSG_LENGTH(sizeof(*cn) + len);
-        m.header.nlmsg_type = NLMSG_DONE;
-        cn->id = (struct cb_id){ .idx = CN_IDX_PROC, .val = CN_VAL_PROC };
-        cn->len = (uint16_t)len;
-        memcpy(cn->data, data, len);
-        return send(fd, &m, m.header.nlmsg_len, 0) < 0 ? -errno : 0;
-}
-
-/* The kernel answers a request with an event of kind 0, before any other that it asked
- * for; it does not answer one that it does not understand. */
-static int wait_for_answer(struct proc_events *e)
-{
-        struct pollfd fd = { .fd = e->socket, .events = POLLIN };
-        struct proc_event p;
-        bool ours;
-        uint64_t until = monotonic_ns() + ANSWER_MSEC * USEC_PER_MSEC * NSEC_PER_USEC;
-
-        while (monotonic_ns() < until && poll(&fd, 1, ANSWER_MSEC) > 0) {
-                int r = receive(e, &p, &ours);
-
-                if (r < 0)
-                        return r;
-                if (ours && (uint32_t)p.what == PROC_EVENT_NONE)
-                        return -(int)p.event_data.ack.err;
-        }
-        return -ETIMEDOUT;
-}
-
-/* The answer to a mask would fall to the mask itself; older kernels ignore the longer
- * request. */
-static int listen_to_kernel(struct proc_events *e)
-{
-        const struct listen_masked masked = { .operation = PROC_CN_MCAST_LISTEN, .kinds = WANTED_KINDS };
-        const uint32_t plain = PROC_CN_MCAST_LISTEN;
-        int r = send_listen(e->socket, &plain, sizeof(plain));
-
-        if (r >= 0)
-                r = wait_for_answer(e);
-        return r < 0 ? r : send_listen(e->socket, &masked, sizeof(masked));
-}
-
-static const char *reason_of(int error)
-{
-        switch (-error) {
-        case EPERM:
-        case EACCES:
-                return "CAP_NET_ADMIN is missing";
-        case ECONNREFUSED:
-                return "not in the initial network namespace, or the kernel has no process connector";
-        case EPROTONOSUPPORT:
-        case EAFNOSUPPORT:
-                return "netlink sockets are not available";
-        case ETIMEDOUT:
-                return "not in the initial pid namespace";
-        default:
-                return "the process connector cannot be used";
-        }
-}
-
-/* A namespace of processes within another: the kernel's numbers are not ours. */
-static bool in_initial_pid_namespace(void)
-{
-        static const char initial[] = "pid:[4026531836]"; /* PROC_PID_INIT_INO of the kernel */
-        char link[sizeof(initial) + 16];
-        ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link));
-
-        return n == (ssize_t)sizeof(initial) - 1 && memcmp(link, initial, (size_t)n) == 0;
-}
-
-static int open_socket(struct proc_events *e)
-{
-        const struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
-        const int size = SOCKET_BYTES;
-
-        if (!in_initial_pid_namespace())
-                return -ETIMEDOUT;
-        e->socket = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
-        if (e->socket < 0 || bind(e->socket, (const struct sockaddr *)&address, sizeof(address)) < 0)
-                return -errno;
-        if (setsockopt(e->socket, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
-                (void)setsockopt(e->socket, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-        return listen_to_kernel(e);
-}
-
 /* Without a hard limit, which would kill: the signal demotes. */
 static void limit_realtime(void)
 {
@@ -481,11 +350,9 @@ int proc_events_new(struct proc_events **ret, const char **ret_reason)
         if ((r = proctable_new(MAX_PROCESSES, (size_t)MAX_PROCESSES * BYTES_A_PROCESS, &e->table)) < 0 ||
             (r = proc_reader_new(&e->reader)) < 0)
                 return r;
-        r = open_socket(e);
-        if (r < 0) {
-                *ret_reason = reason_of(r);
-                return r;
-        }
+        e->socket = proc_connector_open(ret_reason);
+        if (e->socket < 0)
+                return e->socket;
         proctable_lost(e->table, monotonic_ns()); /* what was before is not known */
         e->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         r = e->wake < 0 ? -errno : start(e);

@@ -54,7 +54,7 @@ only sd-bus "$(includes 'systemd/sd-bus\.h')" daemon/control.c daemon/control_me
 # "fawatchctl who" and "fawatchctl verify" read it.
 only sd-journal "$(includes 'systemd/sd-journal\.h')" ctl/journal.c
 # Process events: netlink's process connector.
-only cn_proc "$(includes 'linux/(cn_proc|connector|netlink)\.h')" daemon/proc_events.c
+only cn_proc "$(includes 'linux/(cn_proc|connector|netlink)\.h')" daemon/proc_connector.c daemon/proc_connector.h
 # JSON off the hot path: replies of the control socket and what fawatchctl prints.
 # shellcheck disable=SC2046
 only jansson "$(includes 'jansson\.h')" $(ls daemon/control_json*.[ch] ctl/*.[ch])
