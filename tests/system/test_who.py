@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from harness import SHELL_UNIT
+from harness import SHELL_UNIT, wait_until
 
 RULES = 'watch: { w: { path = "/t/w"; coalesce = "0"; }; };\n'
 
@@ -139,3 +139,96 @@ def test_stdout_masks_and_omits(fawatchd, machine, w):
         machine.sh("rm -f /etc/fawatchd/fawatchd.conf")
     assert '"cmdline":"bash -c' in out and "--password ***" in out
     assert "hunter2" not in out and '"ancestry"' not in out
+
+
+# what the spool holds, which is a memfd that the daemon has mapped
+SPOOL = """
+import sys
+with open(f"/proc/{sys.argv[1]}/maps") as maps, open(f"/proc/{sys.argv[1]}/mem", "rb") as memory:
+    for line in maps:
+        if "/memfd:" in line:
+            begin, end = (int(n, 16) for n in line.split()[0].split("-"))
+            memory.seek(begin)
+            sys.stdout.buffer.write(memory.read(end - begin))
+"""
+
+
+def test_spool_masks_and_omits(fawatchd, machine, w):
+    """What waits for a journald that stands still is as it will be sent."""
+    fawatchd.start(RULES, settings='spool = "4M"; mask_options = [ "--password" ]; omit = [ "ancestry" ];\n')
+    machine.sh("systemctl kill -s STOP systemd-journald")
+    try:
+        machine.sh("ulimit -c 0; for i in {1..600}; do bash -c 'echo x >/t/w/$1; :' bash $i --password hunter2; done")
+        wait_until(lambda: fawatchd.ctl_json("status")["log"]["waiting"] > 100, "records wait", 60)
+        kept = machine.sh(["python3", "-B", "-c", SPOOL, str(fawatchd.main_pid())]).out
+    finally:
+        machine.sh("systemctl kill -s CONT systemd-journald")
+    assert "FAWATCH_PATH=/t/w/600" in kept and "--password ***" in kept
+    assert "hunter2" not in kept and "FAWATCH_ANCESTRY" not in kept
+
+
+# ---- whose pid it is ----
+
+def test_short_lived_writers_are_never_another(fawatchd, machine, w):
+    """Who is gone before it can be asked has a pid and no other's name."""
+    fawatchd.start(RULES)
+    machine.sh("end=$((SECONDS + 5)); while [ $SECONDS -lt $end ]; do touch /t/w/t; done")
+    records = fawatchd.records()
+    assert len(records) >= 20
+    for r in records:
+        assert int(r["pid"]) > 1 and r["attribution"] in ("exited", "verified", "process"), r
+        assert r.get("comm") in (None, "touch") and r.get("exe") in (None, "/usr/bin/touch"), r
+
+
+def test_pid_is_that_of_the_thread_group(fawatchd, machine, w):
+    fawatchd.start(RULES)
+    writer = machine.python("""
+import os, threading, time
+def write(n):
+    open(f"/t/w/thread{n}", "w").close()
+threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+time.sleep(1)
+print(os.getpid())
+""").out.strip()
+    shell = machine.sh("sh -c 'echo x >/t/w/shell; echo $$; sleep 1; :'").out.strip()
+    records = fawatchd.records()
+    assert {r["pid"] for r in records if "/thread" in r["path"]} == {writer}
+    assert {r["pid"] for r in records if r["path"] == "/t/w/shell"} == {shell}
+    assert {r.get("comm") for r in records if r["path"] == "/t/w/shell"} == {"sh"}
+
+
+def test_writer_in_a_pid_namespace(fawatchd, machine, w):
+    """The pid is ours, not the one that it has in there; and no path is made up."""
+    fawatchd.start(RULES)
+    machine.sh("unshare --pid --fork --mount-proc bash -c 'echo $$ >/t/w/inner; sleep 2; :' & "
+               "until [ -s /t/w/inner ]; do sleep 0.01; done; pgrep -P $! >/t/w/outer; wait")
+    assert machine.read("/t/w/inner").strip() == "1"
+    outer = machine.read("/t/w/outer").strip()
+    records = [r for r in fawatchd.records() if r["path"] == "/t/w/inner"]
+    assert records and {r["pid"] for r in records} == {outer}, (outer, records)
+    assert {(r["comm"], r["exe"]) for r in records} == {("bash", "/usr/bin/bash")}
+
+
+# a device node, which the kernel's own thread makes in every devtmpfs
+ADD_LOOP, REMOVE_LOOP = 0x4C80, 0x4C81
+NODE = """
+import fcntl, os, sys
+fd = os.open("/dev/loop-control", os.O_RDWR)
+number = 1 << 18 | os.getpid() & 0xffff
+fcntl.ioctl(fd, int(sys.argv[1]), number)
+fcntl.ioctl(fd, int(sys.argv[2]), number)
+print(number)
+"""
+
+
+def test_actor_outside_of_our_pid_namespace(fawatchd, machine):
+    machine.mount("tmpfs", "/t/w")
+    machine.sh("mkdir /t/w/dev; mount -t devtmpfs dev /t/w/dev")
+    fawatchd.start('watch: { w: { path = "/t/w/dev"; events = "create"; coalesce = "0"; }; };\n')
+    number = machine.python(NODE, ADD_LOOP, REMOVE_LOOP).out.strip()
+    records = [r for r in fawatchd.records() if r["path"] == f"/t/w/dev/loop{number}"]
+    assert len(records) == 1 and records[0]["attribution"] == "foreign"
+    assert not {"pid", "comm", "exe", "uid", "unit"} & {name for name in ("pid", "comm", "exe", "uid", "unit")
+                                                       if name in records[0]}
