@@ -75,7 +75,8 @@ def test_a_forwarder_comes_to_rest(fawatchd, machine, kinds, forwarder, coalesce
     fawatchd.start(f'watch: {{ r: {{ path = "/var/log"; coalesce = "{coalesce}"; }}; }};')
     process = machine.spawn(["python3", "-B", "-c", forwarder])
     try:
-        machine.sh("sleep 1; logger x; touch /var/log/mine")
+        wait_until(lambda: machine.sh("logger x; touch /var/log/mine; test -s /var/log/forwarded.log",
+                                      check=False).status == 0, "the first line", 60)
         # found by its rate, thinned, and said once with a hint
         hint = wait_until(lambda: fawatchd.of_kind(kinds["feedback"], wait=False), "the hint", 60)
         assert "/var/log/forwarded.log" in str(hint[0].fields)
