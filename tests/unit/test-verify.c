@@ -188,6 +188,26 @@ static void test_stood_still(void **state)
         assert_false(verify_complete(&v));
 }
 
+/* Of a suspend, and of a clock that is set, the time of day tells, but not the one that counts. */
+static void test_suspended_or_set(void **state)
+{
+        const uint64_t hour = 3600 * USEC_PER_SEC, day[] = { 5 * hour, 13 * hour, 12 * hour, 4 * hour };
+        _cleanup_verify_ struct verify v = VERIFY_NULL;
+
+        for (uint64_t i = 0; i < ELEMENTSOF(day); i++) {
+                const struct verify_record r = {
+                        .stream = A, .seq = i + 1, .usec = day[i], .kind = RECORD_CREATE,
+                        .running_usec = (10 + i * 50) * USEC_PER_SEC, .heartbeat_usec = 60 * USEC_PER_SEC,
+                        .shed_seq = "", .gap = "", .reason = "", .where = "", .last_stream = "",
+                };
+
+                assert_int_equal(verify_add(&v, &r), 0);
+        }
+        assert_int_equal(verify_finish(&v, 0, A, ELEMENTSOF(day)), 0);
+        assert_int_equal(v.n_silences, 0);
+        assert_true(verify_complete(&v));
+}
+
 /* The log stood still, not the daemon: the records say when they were made. */
 static void test_sent_late(void **state)
 {
@@ -308,6 +328,7 @@ int main(void)
                 cmocka_unit_test(test_two_streams),
                 cmocka_unit_test(test_nothing),
                 cmocka_unit_test(test_stood_still),
+                cmocka_unit_test(test_suspended_or_set),
                 cmocka_unit_test(test_sent_late),
                 cmocka_unit_test(test_stood_still_before_a_heartbeat_is_known),
                 cmocka_unit_test(test_no_heartbeat),
