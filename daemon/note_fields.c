@@ -42,7 +42,27 @@ void note_fieldf(struct note_fields *f, const char *name, const char *format, ..
                 note_fields_own(f, name, text);
 }
 
-void note_fields_watched(struct note_fields *f, const struct generation *g, struct strbuf *text)
+static bool comes_through(const struct world *w, uint32_t fs, const struct group_key *group)
+{
+        const struct group_key own = group_key_filesystem(w->fs[fs].sdev_major, w->fs[fs].sdev_minor);
+        bool has_own = world_fs_by_directories(&w->fs[fs]) && w->fs[fs].own_group;
+
+        switch (group->kind) {
+        case GROUP_MAIN:
+                return !has_own;
+        case GROUP_FILESYSTEM:
+                return has_own && group_key_compare(group, &own) == 0;
+        case GROUP_MOUNT:
+                for (size_t i = 0; i < w->n_mounts; i++)
+                        if (w->mounts[i].id == group->mount_id)
+                                return w->mounts[i].fs == fs;
+                return false;
+        }
+        return false;
+}
+
+void note_fields_watched(struct note_fields *f, const struct generation *g, const struct group_key *group,
+                         struct strbuf *text)
 {
         size_t n = 0;
 
@@ -50,7 +70,8 @@ void note_fields_watched(struct note_fields *f, const struct generation *g, stru
                 const struct coverage *c = &g->plan->coverage[i];
                 uint32_t mount = g->world->fs[c->fs].canonical_mount;
 
-                if ((c->state != COVERED && c->state != PARTLY_COVERED) || mount == WORLD_NONE)
+                if ((c->state != COVERED && c->state != PARTLY_COVERED) || mount == WORLD_NONE ||
+                    (group && !comes_through(g->world, c->fs, group)))
                         continue;
                 if (n++ < MAX_WATCHED)
                         note_field(f, "FAWATCH_MOUNTPOINT", g->world->mounts[mount].mountpoint);

@@ -22,6 +22,7 @@ void note_field(struct note_fields *f, const char *name, const char *value);
 /* Takes text over. */
 void note_fields_own(struct note_fields *f, const char *name, char *text);
 _printf_(3, 4) void note_fieldf(struct note_fields *f, const char *name, const char *format, ...);
-/* FAWATCH_MOUNTPOINT for each filesystem that is watched at least in part, borrowed from g, the first
- * 32 of them; and all as one text for people. */
-void note_fields_watched(struct note_fields *f, const struct generation *g, struct strbuf *text);
+/* FAWATCH_MOUNTPOINT for each filesystem that is watched at least in part, and whose events come through
+ * this group (NULL: through any): borrowed from g, the first 32 of them; and all as one text for people. */
+void note_fields_watched(struct note_fields *f, const struct generation *g, const struct group_key *group,
+                         struct strbuf *text);

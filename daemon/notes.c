@@ -157,7 +157,7 @@ void notes_gap(struct daemon *d, const struct gap_note *gap)
 
         note_field(&f, "FAWATCH_GAP", gap->kind);
         note_field(&f, "FAWATCH_REASON", gap->reason);
-        note_fields_watched(&f, d->generation, &where);
+        note_fields_watched(&f, d->generation, NULL, &where);
         if (gap->from_usec > 0)
                 note_fieldf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, gap->from_usec);
         if (gap->until_usec > 0)

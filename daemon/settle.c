@@ -346,7 +346,7 @@ void settle_tell_no_memory(struct pipeline *p)
         const char *reason = p->no_memory.descriptors ? "file descriptors were short" : "memory was short";
         note_field(&f, "FAWATCH_GAP", "memory");
         note_field(&f, "FAWATCH_REASON", reason);
-        note_fields_watched(&f, p->generation, &where);
+        note_fields_watched(&f, p->generation, &p->key, &where);
         (void)snprintf(number, sizeof(number), "%" PRIu64, count);
         (void)snprintf(from, sizeof(from), "%" PRIu64, p->no_memory.from_usec);
         (void)snprintf(until, sizeof(until), "%" PRIu64, now);
@@ -421,7 +421,7 @@ void settle_overflow(struct pipeline *p)
         uint64_t from_usec = before_any_step(p);
         note_field(&f, "FAWATCH_GAP", "overflow");
         note_field(&f, "FAWATCH_REASON", "the kernel's queue was full");
-        note_fields_watched(&f, p->generation, &where);
+        note_fields_watched(&f, p->generation, &p->key, &where);
         note_fieldf(&f, "FAWATCH_FROM_USEC", "%" PRIu64, from_usec);
         note_fieldf(&f, "FAWATCH_UNTIL_USEC", "%" PRIu64, p->current->read_usec);
         reporter_note(p->params.reporter, RECORD_GAP, 3, f.v,

@@ -81,6 +81,7 @@ daemon_unit_tests = \
 	%D%/unit/test-marks-verify \
 	%D%/unit/test-mount-monitor \
 	%D%/unit/test-mountinfo \
+	%D%/unit/test-note-fields \
 	%D%/unit/test-pipeline \
 	%D%/unit/test-recover \
 	%D%/unit/test-replay \
@@ -114,6 +115,7 @@ tests_unit_test_fan_group_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_keep_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_lane_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_mount_monitor_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_note_fields_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_mountinfo_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 actor_fixture = %D%/unit/actor_fixture.c %D%/unit/actor_fixture.h $(street_fixture)
 tests_unit_test_attribute_SOURCES = %D%/unit/test-attribute.c $(actor_fixture)
