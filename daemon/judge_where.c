@@ -84,11 +84,6 @@ int judge_dir_path(struct pipeline *p, const struct fan_handle *dir, size_t at, 
         return dir_path(p, dir, false, at, 0, out);
 }
 
-bool judge_is_own_name(const struct fan_name *name)
-{
-        return !name->p || (name->len == 1 && name->p[0] == '.');
-}
-
 /* Directory and name → path in the strbuf and in ret.  False when it cannot be told. */
 static bool locate(struct pipeline *p, const struct fan_handle *dir, const struct fan_name *name, size_t at,
                    struct strbuf *path, struct match_path *ret)

@@ -143,7 +143,10 @@ void judge_look(struct pipeline *p, struct sight *s);
 /* The event there is the second half of a rename that was looked at as one; asked once. */
 bool judge_is_skipped(struct pipeline *p, size_t at);
 /* Of a directory's own event: the name is none, or ".". */
-bool judge_is_own_name(const struct fan_name *name);
+static inline bool judge_is_own_name(const struct fan_name *name)
+{
+        return !name->p || (name->len == 1 && name->p[0] == '.');
+}
 static inline struct object_handle judge_object_handle(const struct fan_handle *h)
 {
         return (struct object_handle){ .type = h->type, .len = h->len, .bytes = h->bytes };
