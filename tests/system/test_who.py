@@ -158,7 +158,7 @@ def test_spool_masks_and_omits(fawatchd, machine, w):
     fawatchd.start(RULES, settings='spool = "4M"; mask_options = [ "--password" ]; omit = [ "ancestry" ];\n')
     machine.sh("systemctl kill -s STOP systemd-journald")
     try:
-        machine.sh("ulimit -c 0; for i in {1..600}; do bash -c 'echo x >/t/w/$1; :' bash $i --password hunter2; done")
+        machine.sh("for i in {1..600}; do bash -c 'echo x >/t/w/$1; :' bash $i --password hunter2; done")
         wait_until(lambda: fawatchd.ctl_json("status")["log"]["waiting"] > 100, "records wait", 60)
         kept = machine.sh(["python3", "-B", "-c", SPOOL, str(fawatchd.main_pid())]).out
     finally:
@@ -230,5 +230,4 @@ def test_actor_outside_of_our_pid_namespace(fawatchd, machine):
     number = machine.python(NODE, ADD_LOOP, REMOVE_LOOP).out.strip()
     records = [r for r in fawatchd.records() if r["path"] == f"/t/w/dev/loop{number}"]
     assert len(records) == 1 and records[0]["attribution"] == "foreign"
-    assert not {"pid", "comm", "exe", "uid", "unit"} & {name for name in ("pid", "comm", "exe", "uid", "unit")
-                                                       if name in records[0]}
+    assert not [name for name in ("pid", "comm", "exe", "uid", "unit") if name in records[0]]
