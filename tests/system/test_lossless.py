@@ -251,6 +251,19 @@ def test_stop_and_start_is_a_gap_that_is_recovered(fawatchd, machine, w, kinds):
     assert [r["path"] for r in fawatchd.records() if r.get("origin") == "recovery"] == ["/t/w", "/t/w/meanwhile"]
 
 
+def test_sign_of_life_of_another_machine_says_nothing(fawatchd, machine, w, kinds):
+    """An image that was copied: what another machine saw is no gap of this one."""
+    life = "/var/lib/fawatchd/last-life"
+    fawatchd.start('watch: { r: { path = "/t/w"; events = "create"; }; };\n')
+    for edit, gaps in ("s/^machine=.*/machine=" + 32 * "7" + "/", 0), ("", 1):
+        fawatchd.mark()
+        fawatchd.stop()
+        machine.sh(["sed", "-i", edit, life])
+        machine.sh("systemctl start fawatchd; touch /t/w/after")
+        records = fawatchd.records(kinds="all")
+        assert len([r for r in records if r.fields["MESSAGE_ID"][0] == kinds["gap"]]) == gaps
+
+
 def test_mount_gap_is_recovered(fawatchd, machine, kinds):
     """Unmounted, changed where nobody watches, mounted again: what changed is found, what did not is not."""
     machine.sh("mkdir -p /t/w /run/images; truncate -s 64M /run/images/gap; mkfs.ext4 -q -F /run/images/gap; "
