@@ -21,8 +21,10 @@
 #define WINDOW_EVENTS 8192u
 /* File times tick (current_time() in the kernel): they are as much behind, at most. */
 #define FILE_CLOCK_USEC (10 * USEC_PER_MSEC)
-/* A burst of short windows is judged in one go, but signals and timers must have their turn. */
+/* A burst of short windows is judged in one go, but signals, timers and the look at how long the queue
+ * is must have their turn: after so many, or where they are long, so late. */
 #define MAX_WINDOWS 16
+#define TURN_USEC (100 * USEC_PER_MSEC)
 
 /* ---- life ---- */
 
@@ -412,6 +414,7 @@ bool pipeline_moves(struct pipeline *p, struct fan_group *const *groups, size_t 
 int pipeline_dispatch(struct pipeline *p, struct fan_group *g)
 {
         struct drained *d = drained_of(p, g);
+        uint64_t until = window_boottime_usec() + TURN_USEC;
 
         p->rounds++;
         if (p->current->len > 0 && p->owner != g)
@@ -428,7 +431,11 @@ int pipeline_dispatch(struct pipeline *p, struct fan_group *g)
         }
         /* The caller waits for the descriptor to be readable: so go on while something is
          * read but not judged, unless that will wake it. */
-        for (int n = 0; p->current->len > 0 && (n < MAX_WINDOWS || !more_waits(g)); n++) {
+        for (int n = 0; p->current->len > 0; n++) {
+                bool has_time = n < MAX_WINDOWS && window_boottime_usec() < until;
+
+                if (!has_time && more_waits(g))
+                        break;
                 int r = round_trip(p, d);
                 if (r < 0)
                         return r;

@@ -194,6 +194,30 @@ def test_full_speed_is_recorded_or_shed(fawatchd, machine, kinds):
     assert verdict.status == (1 if others else 0), verdict
 
 
+def test_queue_memory_is_kept_by_what_matters_least(fawatchd, machine, w, kinds):
+    """With a longer queue in the kernel only what is urgent is looked at; the rest is counted, to the last event."""
+    fawatchd.start("""watch: {
+  many: { path = "/t/w"; events = "create"; priority = "info"; coalesce = "0"; limit = "0"; };
+  few: { path = "/t/w"; events = "delete"; priority = "err"; coalesce = "0"; limit = "0"; };
+};
+""", settings='queue_memory = "64K";\n')
+    machine.sh("touch /t/w/old{1..100}")
+    fawatchd.mark()
+    pid = fawatchd.main_pid()
+    machine.sh(f"kill -STOP {pid}")
+    try:
+        machine.python("for i in range(60000): open(f'/t/w/new{i}', 'x').close()")
+        machine.sh("rm /t/w/old*; sleep 1")
+    finally:
+        machine.sh(f"kill -CONT {pid}")
+    unread = fawatchd.of_kind(kinds["shed"])
+    records = fawatchd.records()
+    assert {r["path"] for r in records if "delete" in r.events} == {f"/t/w/old{i}" for i in range(1, 101)}
+    counted = sum(int(r["count"]) for r in unread)
+    assert counted > 0 and all("queue_memory" in r["reason"] for r in unread)
+    assert len([r for r in records if "create" in r.events]) + counted == 60000
+
+
 RECOVER = 'queue = "bounded";\nrecover = true;\nspool = "64M";\n'
 
 
